@@ -1,0 +1,225 @@
+/**
+ * What a chat platform is to the rest of ToyCoder: types only. A platform can hear, post, edit, upload and check who
+ * somebody is. Pace, splitting and wording are decided once, in `delivery` and `conversation`.
+ *
+ * Every failing call rejects with a `PlatformError` (shared/errors.ts) whose `kind` tells the caller what to do.
+ */
+import type { MessageRef, Person, PlatformName, ThreadRef } from '../shared/thread.ts'
+
+export interface ChatPlatform {
+  readonly name: PlatformName
+  readonly limits: PlatformLimits
+
+  /**
+   * Connects and begins to hand events to `inbox`. Resolves when events flow. Rejects with a `SetupError` that names the
+   * setting when the tokens, scopes or intents are wrong; later trouble is logged and mended by reconnecting.
+   */
+  start(inbox: PlatformInbox): Promise<void>
+  /** Takes no new events from here on. Calls that are under way may finish; resolves when the connection is closed. */
+  stop(): Promise<void>
+
+  /** Length of what this Markdown becomes here, in the unit of `limits.text`; the splitter measures with it. */
+  size(markdown: string): number
+
+  /** Opens a new thread in a channel with `body` as its first message. Idempotent by `key`, like `post`. */
+  open(place: Place, body: MessageBody, options: PostOptions): Promise<{ thread: ThreadRef; ref: MessageRef }>
+  /**
+   * Posts into a thread. The same `key` never makes two messages: the platform's own means are used where there are some
+   * (Discord's nonce), and with `inDoubt` the thread is read for the key before anything is sent.
+   */
+  post(thread: ThreadRef, body: MessageBody, options: PostOptions): Promise<MessageRef>
+  /** Replaces the whole message. Callers keep one edit in flight per message. */
+  edit(thread: ThreadRef, ref: MessageRef, body: MessageBody): Promise<void>
+  /** Removes one of our own messages; one that is gone already is fine. */
+  remove(thread: ThreadRef, ref: MessageRef): Promise<void>
+  upload(thread: ThreadRef, file: OutgoingFile, options: PostOptions): Promise<MessageRef | null>
+  /** Sets (or with `null` clears) the bot's one reaction on a message. Best effort: never rejects for lack of a right. */
+  react(thread: ThreadRef, ref: MessageRef, name: Reaction | null): Promise<void>
+  /**
+   * Shows that the bot is at work in the thread (typing, Slack's status) or, with `null`, no longer. Best effort, never rejects.
+   * `ThreadView` calls it again at least every 8 seconds while nothing else is visible.
+   */
+  status(thread: ThreadRef, text: string | null): Promise<void>
+  /** Says something to one person only. Where the platform has no means, it may be dropped: resolves to false. */
+  whisper(thread: ThreadRef | Place, personId: string, markdown: string, token?: string): Promise<boolean>
+
+  /** Up to `limit` messages before `before` (exclusive), oldest first, always the newest of those; pages as needed. */
+  history(thread: ThreadRef, before: MessageRef | null, limit: number): Promise<History>
+  permalink(thread: ThreadRef, ref: MessageRef): Promise<string | null>
+  /** Who somebody is by the platform's own data, from a cache of at most 5 minutes (events may refresh it). */
+  person(account: string, id: string): Promise<Person>
+}
+
+export interface PlatformLimits {
+  /** The longest text of one message that can be posted and edited. */
+  text: number
+  unit: 'codePoints' | 'utf16' | 'bytes'
+  /** Starting budget for edits of live text: `edits` per `perMs`, counted per account and method or per channel. */
+  edits: { edits: number; perMs: number; scope: 'account' | 'channel' | 'none' }
+  /** Shortest pause between two edits of one message, in milliseconds. */
+  editIntervalMs: number
+  /** The largest file in bytes. */
+  fileBytes: number
+}
+
+/** A channel in which a thread can be opened. */
+export interface Place {
+  platform: PlatformName
+  account: string
+  channel: string
+}
+
+export interface PostOptions {
+  /** Idempotency key: stable over retries and restarts. Any length; platforms hash it to what they can carry. */
+  key: string
+  /** True when an earlier attempt with this key may have taken effect: look for it first. */
+  inDoubt?: boolean
+}
+
+/**
+ * One message. The text is GitHub-flavoured Markdown that `size` found to fit; `render` makes of it what the platform shows.
+ * Nothing in it pings anybody except the people named in `mentions`.
+ */
+export interface MessageBody {
+  markdown: string
+  /**
+   * - `answer`: what the agent says
+   * - `activity`: a tool call or its result; quiet (no notification, no unfurling)
+   * - `notice`: the bot itself speaks (errors, refusals, help)
+   */
+  kind: 'answer' | 'activity' | 'notice'
+  /** True for a preview that will be replaced; looks like one. */
+  live?: boolean
+  /** Small print below: model, duration, tokens. Plain text. */
+  footer?: string
+  buttons?: Button[]
+  /** People (ids) whose mention `<@ID>` in the text may notify them. */
+  mentions?: string[]
+}
+
+export interface Button {
+  /** At most 40 characters; comes back in `Click.action`. */
+  action: string
+  label: string
+  style: 'primary' | 'danger' | 'plain'
+  /** At most 60 characters; comes back in `Click.value`. Never trusted: it only names what is looked up in the store. */
+  value: string
+}
+
+export type Reaction = 'working' | 'waiting' | 'done' | 'failed'
+
+export interface OutgoingFile {
+  name: string
+  content: string | Uint8Array
+  /** Text beside the file, Markdown. */
+  comment?: string
+}
+
+export interface History {
+  messages: PastMessage[]
+  /** True when messages between the thread's first message and these were left out. */
+  cut: boolean
+}
+
+export interface PastMessage {
+  ref: MessageRef
+  author: { id: string; name: string; isBot: boolean; isSelf: boolean }
+  text: string
+  /** Milliseconds since the epoch. */
+  at: number
+}
+
+// What comes in ---------------------------------------------------------------------------------------------------------
+
+/**
+ * Where platforms put what they hear. An event is in the store when the promise resolves: only then may it be acknowledged.
+ * A rejection means that it is not, so the platform must not acknowledge it (and, where nothing is redelivered, tries again).
+ */
+export interface PlatformInbox {
+  message(message: IncomingMessage): Promise<Receipt>
+  command(command: IncomingCommand): Promise<Receipt>
+  /** Answered within the platforms' 3 seconds; `text`, if any, is shown to the clicking person alone. */
+  click(click: Click): Promise<{ text?: string }>
+  /** The threads of this platform that the bot takes part in, newest first, for catching up after a restart. */
+  followed(platform: PlatformName): Promise<FollowedThread[]>
+}
+
+/** `ignored`: not for the bot (not followed, not allowed, a bot's). `refused` has a sentence for the sender alone. */
+export type Receipt = { outcome: 'accepted' | 'duplicate' | 'ignored' } | { outcome: 'refused'; text: string }
+
+export interface FollowedThread {
+  thread: ThreadRef
+  /** The newest message of a person that was delivered from it. */
+  lastSeen: MessageRef
+}
+
+/**
+ * Who sent an event, as far as the event itself tells: no call to the platform is made before an event is stored.
+ * Whether the person is a guest, an admin or has a role is asked later with `ChatPlatform.person`.
+ */
+export interface Sender {
+  id: string
+  /** The name people see, or the id where the event does not carry the name. */
+  name: string
+  isBot: boolean
+  isExternal: boolean
+}
+
+export interface IncomingMessage {
+  /**
+   * The same for every delivery of the same message, by whatever path (`team:channel:ts`, a message id): the dedupe key.
+   */
+  id: string
+  /** Further ids under which the same message may come again (Slack's `event_id`, `client_msg_id`). */
+  aliases: string[]
+  thread: ThreadRef
+  ref: MessageRef
+  author: Sender
+  /** Markdown as the person meant it: entities decoded, the bot's own mention taken out, other mentions as `@name`. */
+  text: string
+  /** Milliseconds since the epoch. */
+  at: number
+  /**
+   * How it reaches the bot: it is named (`mention`), it is a direct message (`direct`), or it stands in a thread
+   * (`thread`), which counts only where the bot already takes part.
+   */
+  addressed: 'mention' | 'direct' | 'thread'
+  /** True when the thread holds earlier messages of people that the bot has not been handed. */
+  hasEarlier: boolean
+  /** True when the platform says that this is a changed version of an older message. */
+  edited: boolean
+  attachments: Attachment[]
+}
+
+export interface Attachment {
+  name: string
+  mimeType: string
+  bytes: number
+  /** How to fetch it; the platform adds its own authorisation. */
+  url: string
+}
+
+/** A slash command. It starts outside of any thread unless `thread` is given. */
+export interface IncomingCommand {
+  id: string
+  place: Place
+  /** Where the command was typed, if that is a thread (Discord). */
+  thread?: ThreadRef
+  author: Sender
+  /** Without the slash: `plan`, `toycoder`. */
+  name: string
+  text: string
+  at: number
+  /** For `whisper`: Slack's response_url, Discord's interaction token. Short-lived. */
+  token: string
+}
+
+export interface Click {
+  id: string
+  thread: ThreadRef
+  ref: MessageRef
+  author: Sender
+  action: string
+  value: string
+  at: number
+}

@@ -1,0 +1,39 @@
+/** The English sentences. Functions take what goes in; Markdown where the sentence is shown in a thread. */
+export const en = {
+  // tool activity
+  toolRunning: (call: string) => `${call} …`,
+  toolDone: (call: string) => call,
+  toolFailed: (call: string) => `${call}: failed`,
+  toolLines: (shown: number, all: number) => `${shown} of ${all} lines shown`,
+  // answers
+  emptyAnswer: 'Finished without a message.',
+  stoppedBy: (name: string) => `Stopped by ${name}.`,
+  stopped: 'Stopped.',
+  interrupted: 'Interrupted: the program is restarting. The answer goes on afterwards.',
+  continued: '(continued)',
+  working: 'is working on it',
+  stop: 'Stop',
+  // failures during a run, one sentence each
+  modelUnreachable:
+    'I could not reach the model; please try again in a while or ask whoever runs me to look at the log.',
+  modelRefusedKey: 'The model server did not accept my key; whoever runs me has to check it.',
+  modelOverflow: 'This thread has grown too long for the model; `new` starts afresh here.',
+  modelFailed: 'The model failed to answer; please try again.',
+  runFailed: 'Something went wrong on my side; nothing you wrote is lost, and the log has the details.',
+  // doors
+  notAllowed: 'Sorry, I am not set up to work for you here; an admin of the bot can change that.',
+  alreadyDone: 'That button has done its work already.',
+  nothingToStop: 'Nothing is running here.',
+  stopping: 'Stopping …',
+  // commands
+  unknownCommand: (name: string) => `I don't know the command \`${name}\`; \`help\` lists what I know.`,
+  planWithoutTask: 'What should I plan? Put the task behind `plan`.',
+  planFor: (name: string, task: string) => `**${name}** asked for a plan: ${task}`,
+  cannotOpenThread: (mend: string) => `I can't open a thread here: ${mend}`,
+  newContext: 'Fresh start: from here on I no longer see what stands above.',
+  shared: 'The transcript of this thread so far.',
+  nothingToShare: 'There is nothing to share in this thread yet.',
+  askMeSomething: 'Hello! Tell me what to do, or ask `help`.',
+  helpIntro:
+    'Mention me and say what you need; I answer in the thread. In a thread I take part in, you need not mention me again.',
+} as const
