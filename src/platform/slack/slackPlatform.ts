@@ -1,0 +1,178 @@
+import type { IncomingMessage as HttpRequest, ServerResponse } from 'node:http'
+import { HTTPReceiver, type Receiver } from '@slack/bolt'
+import { messageOf, PlatformError, SetupError } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
+import type { ChatPlatform, PlatformInbox, PlatformLimits } from '../platform.ts'
+import { boltLogger } from './boltLogger.ts'
+import { createCalls } from './calls.ts'
+import { type Hearing, hear } from './hearing.ts'
+import { readHistory } from './history.ts'
+import type { Identity, InboundContext } from './inbound.ts'
+import { createPeople } from './people.ts'
+import { createPosting } from './posting.ts'
+import { slackSize } from './renderSlack.ts'
+import { identify } from './setup.ts'
+import { createSignals } from './signals.ts'
+import { createSocket, type SlackSocket } from './socket.ts'
+import { uploadFile } from './uploading.ts'
+import { whisper } from './whisper.ts'
+
+export interface SlackOptions {
+  /** `xoxb-…`. */
+  botToken: string
+  /** `xapp-…` with `connections:write`: events come by Socket Mode. */
+  appToken?: string
+  /** Without an app token: events come by HTTP, signed with this. */
+  signingSecret?: string
+  /** Default `https://slack.com/api/`. */
+  apiUrl?: string
+  log: Log
+  /** Milliseconds since the epoch; default `Date.now`. */
+  now?: () => number
+  /** How long one call to Slack may take, in milliseconds; default 15,000. */
+  callTimeoutMs?: number
+  /** How long `start` waits for a Socket Mode connection, in milliseconds; default 30,000. */
+  startTimeoutMs?: number
+}
+
+export type SlackPlatform = ChatPlatform & {
+  /** HTTP mode only: takes Slack's requests to `/slack/events`. Answers 503 unless the platform is started. */
+  httpHandler?: (request: HttpRequest, response: ServerResponse) => void
+}
+
+/**
+ * - `text`: a `markdown` block takes 12,000 characters in a post as in an edit (a `text` only 4,000 in an edit); all blocks
+ *   of a message together about 13,200, so 11,000 leave room for small print and buttons.
+ * - `edits`: `chat.update` is a tier 3 method, 50 a minute for all threads of the workspace together. One live message
+ *   takes 40 of them; Slack advises to go slower still when several are live, which the edit scheduler's sharing does.
+ * - `fileBytes`: Slack's limit for a file.
+ */
+const LIMITS: PlatformLimits = {
+  text: 11_000,
+  unit: 'utf16',
+  edits: { edits: 50, perMs: 60_000, scope: 'account' },
+  editIntervalMs: 1_500,
+  fileBytes: 1_000_000_000,
+}
+
+/** Where Slack's requests arrive in HTTP mode. */
+export const EVENTS_PATH = '/slack/events'
+
+/**
+ * Slack behind `ChatPlatform`, by Bolt. With an app token events come by Socket Mode, else by HTTP through `httpHandler`.
+ * `start` rejects with a `SetupError` if a token is refused, scopes are missing, or no connection opens in time.
+ */
+export function createSlackPlatform(options: SlackOptions): SlackPlatform {
+  const { botToken, appToken, signingSecret, log, now = Date.now } = options
+  const apiUrl = options.apiUrl ?? 'https://slack.com/api/'
+  const logger = boltLogger(log)
+  let identity: Identity | undefined
+  let hearing: Hearing | undefined
+  let socket: SlackSocket | undefined
+  let http: HTTPReceiver | undefined
+
+  function self(): Identity {
+    if (!identity) throw new PlatformError('unavailable', 'not_started', 'the Slack platform is not started')
+    return identity
+  }
+  const calls = createCalls({
+    token: botToken,
+    apiUrl,
+    logger,
+    timeoutMs: options.callTimeoutMs ?? 15_000,
+    botName: () => identity?.name ?? 'toycoder',
+  })
+  const people = createPeople(calls.reader, self, now)
+  const posting = createPosting(calls, self)
+  const signals = createSignals(calls, log)
+
+  /** Opens the way in: a socket that is not connected yet, or the handler that the web server calls. */
+  function entrance(): Receiver {
+    if (!appToken) {
+      http = new HTTPReceiver({ signingSecret: signingSecret!, endpoints: EVENTS_PATH, logger })
+      return http
+    }
+    socket = createSocket({ appToken, apiUrl, log, logger, startTimeoutMs: options.startTimeoutMs ?? 30_000 })
+    return socket.receiver
+  }
+
+  function listen(inbox: PlatformInbox): void {
+    const context: InboundContext = { self: self(), nameOf: people.nameOf, now }
+    hearing = hear({
+      token: botToken,
+      receiver: entrance(),
+      clientOptions: { slackApiUrl: apiUrl, retryConfig: { retries: 0 }, timeout: options.callTimeoutMs ?? 15_000 },
+      context,
+      inbox,
+      log,
+      logger,
+      onMessage: ({ ref }) => signals.fresh(ref),
+      refuse: ({ thread, author }, text) => whisper(calls, log, thread, author.id, text),
+    })
+  }
+
+  return {
+    name: 'slack',
+    limits: LIMITS,
+    size: slackSize,
+
+    async start(inbox) {
+      if (!appToken && !signingSecret) throw new SetupError([NO_WAY_IN])
+      identity = await identify(calls.reader, log)
+      listen(inbox)
+      await socket?.open()
+      log.info({ team: identity.team, bot: identity.name, mode: appToken ? 'socket' : 'http' }, 'connected to Slack')
+    },
+
+    async stop() {
+      http = undefined
+      await hearing?.idle()
+      await socket?.close()
+    },
+
+    ...posting,
+    edit: (_thread, ref, body) => posting.edit(ref, body),
+    remove: (_thread, ref) => posting.remove(ref),
+    upload: (thread, file, postOptions) => uploadFile(calls, self().userId, thread, file, postOptions),
+    react: (_thread, ref, reaction) => signals.react(ref, reaction),
+    status: signals.status,
+    whisper: (where, personId, markdown, token) => whisper(calls, log, where, personId, markdown, token),
+    history: (thread, before, limit) =>
+      readHistory({ calls, self: self(), person: people.person }, thread, before, limit),
+    async permalink(_thread, ref) {
+      try {
+        const answer = await calls.read('chat.getPermalink', (client) =>
+          client.chat.getPermalink({ channel: ref.channel, message_ts: ref.id }),
+        )
+        return answer.permalink ?? null
+      } catch (error) {
+        if (error instanceof PlatformError && error.kind !== 'unavailable') return null
+        throw error
+      }
+    },
+    person: (_account, id) => people.person(id),
+
+    ...(!appToken && {
+      httpHandler(request: HttpRequest, response: ServerResponse) {
+        if (!http) return refuse(response, 503)
+        try {
+          http.requestListener(request, response)
+        } catch (error) {
+          // Another path or method than Slack uses.
+          log.debug({ reason: messageOf(error) }, 'a request that is not from Slack')
+          refuse(response, 404)
+        }
+      },
+    }),
+  }
+}
+
+const NO_WAY_IN = {
+  problem: 'SLACK_BOT_TOKEN is set, but neither SLACK_APP_TOKEN nor SLACK_SIGNING_SECRET.',
+  mend: 'Set SLACK_APP_TOKEN (xapp-…, for Socket Mode), or SLACK_SIGNING_SECRET if Slack reaches this server by HTTP.',
+}
+
+function refuse(response: ServerResponse, status: number): void {
+  response.writeHead(status)
+  response.end()
+}

@@ -1,0 +1,181 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Logger, SocketModeReceiver } from '@slack/bolt'
+import { messageOf, SetupError } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
+import { appTokenProblem } from './setup.ts'
+
+export interface SocketOptions {
+  appToken: string
+  apiUrl: string
+  log: Log
+  logger: Logger
+  /** How long `open` tries before it gives up, in milliseconds. */
+  startTimeoutMs: number
+}
+
+export interface SlackSocket {
+  receiver: SocketModeReceiver
+  /**
+   * Resolves when Slack has said hello. Rejects with a `SetupError` when the token is refused, or when there is no
+   * connection within `startTimeoutMs`. Afterwards the connection is kept: it is opened again whenever it ends.
+   */
+  open(): Promise<void>
+  close(): Promise<void>
+}
+
+/** How long Slack may take to say hello on an open socket. */
+const HELLO_TIMEOUT_MS = 10_000
+/** Slack answers a close frame and then keeps the TCP connection open; after this long it is cut. */
+const CLOSING_MS = 1_000
+const FIRST_PAUSE_MS = 500
+const LONGEST_PAUSE_MS = 30_000
+
+/**
+ * A Socket Mode connection that outlives its sockets.
+ *
+ * Reconnecting is ours (`autoReconnectEnabled: false`): the client's own reconnection does not catch its failures, so that
+ * a longer outage ends the process, and it waits 5 seconds or more before each attempt. Ours tries at once, then at
+ * growing intervals up to 30 seconds, for as long as it takes.
+ */
+export function createSocket({ appToken, apiUrl, log, logger, startTimeoutMs }: SocketOptions): SlackSocket {
+  const receiver = new SocketModeReceiver({
+    appToken,
+    logger,
+    autoReconnectEnabled: false,
+    // An object of its own: the receiver writes its retry policy and its token into it.
+    installerOptions: { clientOptions: { slackApiUrl: apiUrl, timeout: 10_000, retryConfig: { retries: 0 } } },
+  })
+  const { client } = receiver
+  let closing: AbortController | undefined
+
+  guardMessages(receiver, log)
+  client.on('ws_message', (data: unknown) => {
+    if (typeof data === 'string' && isDisconnect(data)) void cutSoon()
+  })
+
+  /** The client has sent its close frame; a second `disconnect` in that state cuts the connection. */
+  async function cutSoon(): Promise<void> {
+    const over = new AbortController()
+    const ended = () => over.abort()
+    client.once('disconnected', ended)
+    try {
+      await delay(CLOSING_MS, undefined, { signal: over.signal, ref: false })
+      void client.disconnect()
+    } catch {
+      // It ended by itself.
+    } finally {
+      client.off('disconnected', ended)
+    }
+  }
+
+  /** One attempt: resolves at hello, rejects when the connection fails or stays silent. */
+  async function connect(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const silent = new Promise<never>((_, reject) => {
+      client.once('connecting', () => {
+        timer = setTimeout(() => {
+          reject(new Error(`no hello within ${HELLO_TIMEOUT_MS} ms`))
+          void client.disconnect()
+          void cutSoon()
+        }, HELLO_TIMEOUT_MS)
+      })
+    })
+    const started = client.start()
+    started.catch(() => {})
+    silent.catch(() => {})
+    try {
+      await Promise.race([started, silent])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Keeps a connection until `signal` says otherwise. `onOpen` and `onRefused` tell of attempts. */
+  async function keep(signal: AbortSignal, onOpen: () => void, onRefused: (error: unknown) => void): Promise<void> {
+    let pause = FIRST_PAUSE_MS
+    while (!signal.aborted) {
+      const ended = new Promise<void>((resolve) => client.once('disconnected', () => resolve()))
+      try {
+        await connect()
+        pause = FIRST_PAUSE_MS
+        onOpen()
+        await ended
+        if (!signal.aborted) log.info({}, 'the connection to Slack has ended; opening a new one')
+      } catch (error) {
+        if (signal.aborted) return
+        onRefused(error)
+        log.warn({ reason: messageOf(error), pauseMs: pause }, 'no connection to Slack; trying again')
+        await delay(pause * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {})
+        pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
+      }
+    }
+  }
+
+  return {
+    receiver,
+    async open() {
+      closing = new AbortController()
+      const { signal } = closing
+      try {
+        await new Promise<void>((resolve, reject) => {
+          let lastReason = 'Slack said nothing'
+          const timer = setTimeout(() => reject(noConnection(startTimeoutMs, lastReason)), startTimeoutMs)
+          signal.addEventListener('abort', () => clearTimeout(timer))
+          const opened = () => {
+            clearTimeout(timer)
+            resolve()
+          }
+          const refused = (error: unknown) => {
+            lastReason = messageOf(error)
+            const problem = appTokenProblem(error)
+            if (problem) reject(new SetupError([problem], { cause: error }))
+          }
+          void keep(signal, opened, refused)
+        })
+      } catch (error) {
+        closing.abort()
+        void client.disconnect()
+        throw error
+      }
+    },
+    async close() {
+      if (!closing || closing.signal.aborted) return
+      closing.abort()
+      const ended = new Promise<void>((resolve) => client.once('disconnected', () => resolve()))
+      void client.disconnect()
+      await Promise.race([ended, delay(CLOSING_MS)])
+      // Whatever did not close by itself is cut.
+      void client.disconnect()
+    },
+  }
+}
+
+function noConnection(timeoutMs: number, reason: string): SetupError {
+  return new SetupError([
+    {
+      problem: `Slack opened no Socket Mode connection within ${Math.round(timeoutMs / 1000)} s (${reason}).`,
+      mend: 'Check that Socket Mode is switched on in the app settings, and that the network lets WebSockets to Slack through.',
+    },
+  ])
+}
+
+/**
+ * The client handles frames in an async listener that nobody awaits: a frame it can't read (`app_rate_limited` has no
+ * event inside) would end the process as an unhandled rejection. Here such a frame is a line in the log.
+ */
+function guardMessages({ client }: SocketModeReceiver, log: Log): void {
+  for (const listener of client.listeners('ws_message')) {
+    client.off('ws_message', listener)
+    client.on('ws_message', async (data: unknown, isBinary: unknown) => {
+      try {
+        await listener(data, isBinary)
+      } catch (error) {
+        log.warn({ reason: messageOf(error) }, 'Slack sent a frame that holds no event (it may be limiting our events)')
+      }
+    })
+  }
+}
+
+function isDisconnect(data: string): boolean {
+  return data.length < 2_000 && /"type"\s*:\s*"disconnect"/.test(data)
+}
