@@ -34,6 +34,8 @@ export interface AssistantMessage {
   /** `null` only beside tool calls. */
   content: string | null
   tool_calls?: ToolCall[]
+  /** True when the output limit cut the answer: none of its calls may run. Ours alone; not part of the wire format. */
+  cut?: true
   /** Reasoning that some providers want back; `field` is the name it came under. */
   reasoning?: { field: string; text: string; provider: string; model: string }
 }

@@ -13,6 +13,9 @@ export const en = {
   continued: '(continued)',
   working: 'is working on it',
   stop: 'Stop',
+  stepLimit: (steps: number) => `⚠️ I stopped after ${steps} steps without finishing.`,
+  repeatedCall: (tool: string) =>
+    `I am going round in circles: I have called \`${tool}\` several times with the same arguments and got the same result each time. How shall I go on?`,
   // failures during a run, one sentence each
   modelUnreachable:
     'I could not reach the model; please try again in a while or ask whoever runs me to look at the log.',
@@ -36,4 +39,11 @@ export const en = {
   askMeSomething: 'Hello! Tell me what to do, or ask `help`.',
   helpIntro:
     'Mention me and say what you need; I answer in the thread. In a thread I take part in, you need not mention me again.',
+  helpHelp: 'what I can do',
+  helpPlan: 'ask the planner for a plan of TASK, without doing anything yet',
+  helpStop: 'stop what I am doing in this thread',
+  helpNew: 'forget what stands above in this thread',
+  helpShare: 'put the transcript of this thread here as a file',
+  helpTools: 'the tools I have here',
+  helpModel: 'the model that answers',
 } as const

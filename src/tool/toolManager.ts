@@ -1,0 +1,311 @@
+import { isAbort, messageOf } from '../shared/errors.ts'
+import { checkArguments, readArguments, toJsonSchema } from './arguments.ts'
+import { cutText } from './cutText.ts'
+import { errorText, observationOf, RESULT_LIMITS } from './observation.ts'
+import type { Approver, PermissionLevel } from './permission.ts'
+import { READ_RESULT, type ResultKeeper } from './resultKeeper.ts'
+import type { Dispatched, Tool, ToolContext } from './tool.ts'
+
+export interface ToolManagerOptions {
+  /** Asks people about calls that need their yes. Without one such calls are denied. */
+  approver?: Approver
+  /** Keeps results that are too long for the model. Without one the rest of such a result is lost, and the note says so. */
+  keeper?: ResultKeeper
+  /** Masks secrets in every observation, before it is cut, kept or shown. Default: nothing is masked. */
+  mask?: (text: string) => string
+  /** How long a tool may take to end after the run was stopped, in milliseconds. Default 2,000. */
+  stopGraceMs?: number
+}
+
+export interface ToolInfo {
+  name: string
+  description: string
+  /** `policy`: depends on who asks and on the arguments. */
+  permission: PermissionLevel | 'policy'
+  enabled: boolean
+}
+
+/** The form in which tools are offered to the model; the same as the client's `ToolSchema`. */
+export interface OpenAITool {
+  type: 'function'
+  function: { name: string; description: string; parameters: Record<string, unknown> }
+}
+
+/**
+ * A call after all checks that come before running. `ready`: may run now, `alone` when nothing else of the step may run beside
+ * it. `pending`: waits for people. `observation`: is answered already (unknown tool, refused, invalid …).
+ */
+export type Prepared = { kind: 'ready'; alone: boolean; run(): Promise<Dispatched> } | Dispatched
+
+/** The number of a call's first attempt, which an earlier "always" lets begin without asking. */
+const FIRST_ATTEMPT = 1
+
+/**
+ * The tools of one run or thread: what there is, what is on, who may be asked, and what becomes of a call. Cheap to make.
+ * Nothing a call does ends the run: whatever goes wrong is an observation. Only a failing approver rejects, because a store
+ * that does not answer is no news for the model.
+ */
+export class ToolManager {
+  readonly #tools = new Map<string, Tool>()
+  /** What people switched; without an entry a tool is on unless it is dangerous. */
+  readonly #switched = new Map<string, boolean>()
+  readonly #approved = new Set<string>()
+  readonly #schemas = new Map<string, Record<string, unknown>>()
+  readonly #options: ToolManagerOptions
+
+  constructor(options: ToolManagerOptions = {}) {
+    this.#options = options
+  }
+
+  /** Adds a tool. Throws for a name that is taken or that model APIs do not take, and for parameters that are no object. */
+  register<Args>(tool: Tool<Args>): void {
+    if (!/^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/.test(tool.name)) {
+      throw new Error(`"${tool.name}" can't name a tool: use at most 64 of a-z, A-Z, 0-9, _ and -, a letter or _ first`)
+    }
+    if (this.#tools.has(tool.name)) throw new Error(`there is already a tool named "${tool.name}"`)
+    const schema = toJsonSchema(tool.parameters)
+    if (schema.type !== 'object') throw new Error(`the parameters of "${tool.name}" must be an object`)
+    this.#tools.set(tool.name, tool as unknown as Tool)
+    this.#schemas.set(tool.name, schema)
+  }
+
+  /** Registers a function as a tool and hands the tool back. */
+  tool<Args>(
+    definition: Omit<Tool<Args>, 'invoke'>,
+    run: (args: Args, context: ToolContext) => unknown | Promise<unknown>,
+  ): Tool<Args> {
+    const tool: Tool<Args> = { ...definition, invoke: async (args, context) => run(args, context) }
+    this.register(tool)
+    return tool
+  }
+
+  /** Switches a tool on, a dangerous one too; throws for an unknown name. */
+  enable(name: string): void {
+    this.#switch(name, true)
+  }
+
+  /** Switches a tool off: it is neither offered nor run; throws for an unknown name. */
+  disable(name: string): void {
+    this.#switch(name, false)
+  }
+
+  #switch(name: string, on: boolean): void {
+    if (!this.#tools.has(name)) throw new Error(`there is no tool named "${name}"`)
+    this.#switched.set(name, on)
+  }
+
+  /** All tools, sorted by name. */
+  listTools(): ToolInfo[] {
+    return this.#sorted().map((tool) => ({
+      name: tool.name,
+      description: tool.description,
+      permission: typeof tool.permission === 'function' ? 'policy' : tool.permission,
+      enabled: this.#isOn(tool),
+    }))
+  }
+
+  /** The tools that are on, in the model API's form; sorted by name, which keeps the prefix of prompts stable for caches. */
+  toOpenAISchema(): OpenAITool[] {
+    return this.#sorted()
+      .filter((tool) => this.#isOn(tool))
+      .map(({ name, description }) => ({
+        type: 'function',
+        function: { name, description, parameters: this.#schemas.get(name)! },
+      }))
+  }
+
+  /** "Always" for this session: further calls of the tool run without asking. */
+  approveTool(name: string): void {
+    this.#approved.add(name)
+  }
+
+  resetApprovals(): void {
+    this.#approved.clear()
+  }
+
+  /**
+   * The same tools and switches for somebody who can't wait for people, such as a sub-agent: every call that is not safe is
+   * denied there, also one that has an "always", because only an approver's claim keeps a call from running twice.
+   */
+  withoutPeople(): ToolManager {
+    const { approver: _, ...options } = this.#options
+    const copy = new ToolManager(options)
+    for (const tool of this.#tools.values()) copy.register(tool)
+    for (const [name, on] of this.#switched) copy.#switched.set(name, on)
+    return copy
+  }
+
+  /** Prepares and runs one call. `argsText` is the JSON text as the model wrote it. */
+  async dispatch(name: string, argsText: string, context: ToolContext): Promise<Dispatched> {
+    const prepared = await this.prepare(name, argsText, context)
+    return prepared.kind === 'ready' ? prepared.run() : prepared
+  }
+
+  /**
+   * All of `dispatch` that comes before running: finds the tool, validates, asks the permission. Calls of one step are
+   * prepared in order before any of them runs, so that people see what they are asked first.
+   */
+  async prepare(name: string, argsText: string, context: ToolContext): Promise<Prepared> {
+    const tool = this.#tools.get(name)
+    if (!tool) return this.#failure(`there is no tool "${name}". The tools are: ${this.#offered()}`)
+    if (!this.#isOn(tool)) return this.#failure(`the tool "${name}" is switched off here. ${this.#howToSwitch(name)}`)
+    const read = await readArguments(tool.parameters, argsText)
+    if ('problem' in read) return this.#failure(read.problem)
+    const level = await this.#levelOf(tool, read.args, context)
+    if (typeof level !== 'string')
+      return this.#failure(`whether this call is allowed could not be told: ${level.problem}`)
+    if (level === 'safe') return { kind: 'ready', alone: false, run: () => this.#run(tool, read.args, context) }
+    if (level === 'dangerous' && this.#switched.get(name) !== true) {
+      return this.#failure(`this call of "${name}" is dangerous and switched off here. ${this.#howToSwitch(name)}`)
+    }
+    return this.#askPeople(tool, read.args, context)
+  }
+
+  async #askPeople(tool: Tool, args: unknown, context: ToolContext): Promise<Prepared> {
+    const { approver } = this.#options
+    const always = this.#approved.has(tool.name)
+    if (!approver) {
+      if (always) return { kind: 'ready', alone: true, run: () => this.#run(tool, args, context) }
+      return this.#failure(
+        `"${tool.name}" needs a person's yes, and nobody can be asked here. Do without it, and say in your answer what is left to do.`,
+      )
+    }
+    if (!always) return this.#askApprover(approver, tool, args, context)
+    return {
+      kind: 'ready',
+      alone: true,
+      run: async () => {
+        const claim = await approver.begin(context.callKey, FIRST_ATTEMPT)
+        if (claim === 'won') return this.#run(tool, args, context)
+        // It began before and nobody knows how it ended: "always" does not reach that far, people decide.
+        const prepared = await this.#askApprover(approver, tool, args, context)
+        return prepared.kind === 'ready' ? prepared.run() : prepared
+      },
+    }
+  }
+
+  async #askApprover(approver: Approver, tool: Tool, args: unknown, context: ToolContext): Promise<Prepared> {
+    const { callKey } = context
+    const verdict = await approver.verdict({ callKey, name: tool.name, args }, context)
+    switch (verdict.kind) {
+      case 'pending':
+      case 'begun':
+        return { kind: 'pending' }
+      case 'expired':
+        return this.#failure(
+          'nobody decided about this call in time, so it did not run. Ask the people if it still matters.',
+        )
+      case 'denied': {
+        const reason = verdict.reason?.trim() ? ` Their reason: ${verdict.reason.trim()}` : ''
+        return this.#failure(
+          `${verdict.by} said no to this call.${reason}\nDo not try to reach the same effect in another way; go on without it or ask.`,
+        )
+      }
+      case 'approved': {
+        const approved = await checkArguments(tool.parameters, verdict.args)
+        if ('problem' in approved) return this.#failure(approved.problem)
+        return {
+          kind: 'ready',
+          alone: true,
+          run: async () => {
+            // Lost: another worker runs this attempt, and the result is its to write.
+            if ((await approver.begin(callKey, verdict.attempt)) === 'lost') return { kind: 'pending' }
+            return this.#run(tool, approved.args, context, verdict.note)
+          },
+        }
+      }
+    }
+  }
+
+  async #run(tool: Tool, args: unknown, context: ToolContext, note = ''): Promise<Dispatched> {
+    const { signal } = context
+    if (signal.aborted) return this.#failure('stopped before it ran')
+    try {
+      const value = await this.#untilStopped(tool.invoke(args, context), signal)
+      const text = await this.#shorten(this.#mask(observationOf(value)), tool, context)
+      return { kind: 'observation', failed: false, text: note ? `${note}\n\n${text}` : text }
+    } catch (error) {
+      const problem = signal.aborted && isAbort(error) ? 'stopped before it finished' : messageOf(error).toWellFormed()
+      const text = errorText(await this.#shorten(this.#mask(problem), tool, context))
+      return { kind: 'observation', failed: true, text: note ? `${text}\n\n${note}` : text }
+    }
+  }
+
+  /** The tool's own end, or an error when it goes on for longer than the grace after a stop. */
+  async #untilStopped<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
+    const graceMs = this.#options.stopGraceMs ?? 2_000
+    const { promise, reject } = Promise.withResolvers<never>()
+    let timer: NodeJS.Timeout | undefined
+    const stopped = () => {
+      const error = new Error(`stopped, but it did not end within ${graceMs / 1_000} s: it may still take effect`)
+      timer = setTimeout(() => reject(error), graceMs)
+    }
+    signal.addEventListener('abort', stopped, { once: true })
+    if (signal.aborted) stopped()
+    try {
+      return await Promise.race([running, promise])
+    } finally {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stopped)
+    }
+  }
+
+  /** A text within the limits of an observation; the whole of it goes to the keeper, and the note says how to read on. */
+  async #shorten(text: string, tool: Tool, context: ToolContext): Promise<string> {
+    const keep = tool.keep ?? 'head'
+    const cut = cutText(text, keep, RESULT_LIMITS)
+    if (!cut) return text
+    const part = cut.insideLine ? `a part of line ${cut.from}` : `lines ${cut.from}-${cut.to}`
+    const note = `[cut: ${part} of ${cut.lines} lines, ${kilobytes(cut.text)} of ${kilobytes(text)} KB; ${await this.#keep(text, context)}]`
+    return keep === 'head' ? `${cut.text}\n${note}` : `${note}\n${cut.text}`
+  }
+
+  async #keep(text: string, context: ToolContext): Promise<string> {
+    const reader = this.#tools.get(READ_RESULT)
+    if (!this.#options.keeper || !reader || !this.#isOn(reader)) return 'the rest was not kept'
+    try {
+      const id = await this.#options.keeper.keep(text, context)
+      return `${READ_RESULT} with call "${id}" shows the rest`
+    } catch {
+      return 'the rest could not be kept'
+    }
+  }
+
+  async #levelOf(tool: Tool, args: unknown, context: ToolContext): Promise<PermissionLevel | { problem: string }> {
+    if (typeof tool.permission === 'string') return tool.permission
+    try {
+      return await tool.permission(args, context)
+    } catch (error) {
+      return { problem: messageOf(error) }
+    }
+  }
+
+  #isOn(tool: Tool): boolean {
+    return this.#switched.get(tool.name) ?? tool.permission !== 'dangerous'
+  }
+
+  #failure(problem: string): Dispatched {
+    return { kind: 'observation', failed: true, text: errorText(this.#mask(problem.toWellFormed())) }
+  }
+
+  #mask(text: string): string {
+    return this.#options.mask?.(text) ?? text
+  }
+
+  #sorted(): Tool[] {
+    return [...this.#tools.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  #offered(): string {
+    const names = this.toOpenAISchema().map((tool) => tool.function.name)
+    return names.join(', ') || 'none'
+  }
+
+  #howToSwitch(name: string): string {
+    return `An admin of the bot can switch it on with \`tool enable ${name}\`.`
+  }
+}
+
+function kilobytes(text: string): string {
+  return (Buffer.byteLength(text) / 1_024).toFixed(1)
+}
