@@ -1,4 +1,4 @@
-import type { ToolContext } from './tool.ts'
+import type { ToolContext } from './context.ts'
 
 /**
  * `safe`: runs at once. `sensitive`: offered, but each call needs a person's yes (or an earlier "always").

@@ -47,3 +47,8 @@ export const en = {
   helpTools: 'the tools I have here',
   helpModel: 'the model that answers',
 } as const
+
+/** Every sentence the bot says to people, by language. `en` is the original; a test holds the others to its keys. */
+export type Wording = {
+  [K in keyof typeof en]: (typeof en)[K] extends (...args: infer A) => string ? (...args: A) => string : string
+}

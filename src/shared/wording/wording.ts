@@ -1,10 +1,7 @@
-import { en } from './en.ts'
+import { en, type Wording } from './en.ts'
 import { zh } from './zh.ts'
 
-/** Every sentence the bot says to people, by language. `en` is the original; a test holds the others to its keys. */
-export type Wording = {
-  [K in keyof typeof en]: (typeof en)[K] extends (...args: infer A) => string ? (...args: A) => string : string
-}
+export type { Wording }
 
 export type Language = 'en' | 'zh'
 

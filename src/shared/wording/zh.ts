@@ -1,4 +1,4 @@
-import type { Wording } from './wording.ts'
+import type { Wording } from './en.ts'
 
 /** The Simplified Chinese sentences. */
 export const zh: Wording = {
