@@ -102,9 +102,10 @@ const mcpServer = section({
     ),
   )
 
+const whoError = 'must be `anyone`, `requester`, `not_requester` or a list of ids of people, roles or groups'
 const who = z.union(
-  [z.enum(['anyone', 'requester', 'not_requester']), z.array(text('an id')).min(1)],
-  'must be `anyone`, `requester`, `not_requester` or a list of ids of people, roles or groups',
+  [z.enum(['anyone', 'requester', 'not_requester']), z.array(text('an id')).min(1, whoError)],
+  whoError,
 )
 const quorum = whole(1, 20)
 const toolApproval = section({
