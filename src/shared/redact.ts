@@ -3,7 +3,7 @@
  * configuration knows, in the forms in which they travel, and shapes of tokens that are unmistakable (`tokenShapes.ts`).
  * What stands instead, such as `[redacted:github-token]`, is safe inside of JSON, URLs and Markdown.
  */
-import { KEY_BODY, TOKEN_SHAPES } from './tokenShapes.ts'
+import { OPEN_KEY, TOKEN_SHAPES } from './tokenShapes.ts'
 
 export interface Redactor {
   /** The same text with every secret masked. Applying it again changes nothing. */
@@ -37,6 +37,8 @@ const LONGEST_KEY = 16_384
 const ID_FIELDS = new Set(['id', 'tool_call_id', 'eventId', 'callKey', 'threadKey'])
 
 interface Range {
+  /** Where the surroundings begin by which it was known. */
+  from: number
   start: number
   end: number
   label: string
@@ -50,7 +52,11 @@ export function createRedactor(knownSecrets: Iterable<string> = []): Redactor {
   const longestSpaced = Math.max(0, ...forms.filter((form) => /[^!-~]/.test(form)).map((form) => form.length))
   const longestForm = Math.max(0, ...forms.map((form) => form.length))
 
-  const findAll = (text: string) => merged([...findKnown(text, forms), ...findShapes(text)])
+  // One token may hide the beginning of the next one that it is glued to, so what is left is searched again.
+  const findAll = (text: string): Range[] => {
+    const ranges = merged([...findKnown(text, forms), ...findShapes(text)])
+    return ranges.length === 0 ? ranges : merged([...ranges, ...findAll(filled(text, ranges))])
+  }
 
   const redactor: Redactor = {
     text: (text) => masked(text, findAll(text)),
@@ -86,7 +92,7 @@ function findKnown(text: string, forms: readonly string[]): Range[] {
   const ranges: Range[] = []
   for (const form of forms) {
     for (let at = text.indexOf(form); at >= 0; at = text.indexOf(form, at + form.length)) {
-      ranges.push({ start: at, end: at + form.length, label: 'secret' })
+      ranges.push({ from: at, start: at, end: at + form.length, label: 'secret' })
     }
   }
   return ranges
@@ -98,7 +104,7 @@ function findShapes(text: string): Range[] {
     if (!hint.some((word) => text.includes(word))) return []
     return [...text.matchAll(pattern)].map((match) => {
       const [start, end] = match.indices![1] ?? match.indices![0]!
-      return { start, end, label }
+      return { from: match.index, start, end, label }
     })
   })
 }
@@ -125,6 +131,17 @@ function masked(text: string, ranges: readonly Range[], from = 0): string {
   return result + text.slice(at)
 }
 
+/** The text with its secrets made void, each at its old length. */
+function filled(text: string, ranges: readonly Range[]): string {
+  let result = ''
+  let at = 0
+  for (const { start, end } of ranges) {
+    result += text.slice(at, start) + '['.padEnd(end - start, ']')
+    at = end
+  }
+  return result + text.slice(at)
+}
+
 function maskedValue(value: unknown, mask: (text: string) => string): unknown {
   if (typeof value === 'string') return mask(value)
   if (Array.isArray(value)) return value.map((item) => maskedValue(item, mask))
@@ -144,7 +161,7 @@ function createStream(findAll: (text: string) => Range[], longestSpaced: number,
   const release = (upTo: number, ranges: readonly Range[]): string => {
     const inside = ranges.filter(({ start, end }) => start >= given && end <= upTo)
     const text = masked(raw.slice(0, upTo), inside, given)
-    const keepFrom = Math.max(0, upTo - CONTEXT)
+    const keepFrom = contextStart(Math.max(0, upTo - CONTEXT), ranges)
     raw = raw.slice(keepFrom)
     given = upTo - keepFrom
     return text
@@ -153,12 +170,12 @@ function createStream(findAll: (text: string) => Range[], longestSpaced: number,
   return {
     push(piece) {
       raw += piece
-      const ranges = findAll(raw).filter(({ end }) => end > given)
+      const ranges = findAll(raw)
       let cut = borderBefore(raw, longestRun)
       cut = Math.min(cut, raw.length - longestSpaced, openKey(raw))
       // A range that reaches the end may still grow; one across the cut stays whole.
       for (const { start, end } of ranges.toReversed())
-        if (end === raw.length || (start < cut && cut < end)) cut = Math.min(cut, start)
+        if ((end === raw.length && end > given) || (start < cut && cut < end)) cut = Math.min(cut, start)
       return cut > given ? release(cut, ranges) : ''
     },
     end: () =>
@@ -167,6 +184,13 @@ function createStream(findAll: (text: string) => Range[], longestSpaced: number,
         findAll(raw).filter(({ end }) => end > given),
       ),
   }
+}
+
+/** Secrets that the context would cut stay whole in it, with those that touch them: what follows is read in their light. */
+function contextStart(wanted: number, ranges: readonly Range[]): number {
+  let start = wanted
+  for (const { from, end } of ranges.toReversed()) if (from < start && end >= start) start = from
+  return start
 }
 
 /** The end of the text up to which no token can be under way: behind the last sign that tokens do not have. */
@@ -183,6 +207,6 @@ function openKey(text: string): number {
   const at = text.lastIndexOf('-----BEGIN ')
   if (at < 0 || text.length - at > LONGEST_KEY) return Number.POSITIVE_INFINITY
   const rest = text.slice(at)
-  const open = /^-----BEGIN [A-Z0-9 ]{0,40}-{0,5}$/.test(rest) || KEY_BODY.test(rest)
+  const open = /^-----BEGIN [A-Z0-9 ]{0,40}-{0,5}$/.test(rest) || OPEN_KEY.test(rest)
   return open ? at : Number.POSITIVE_INFINITY
 }

@@ -21,13 +21,19 @@ const word = (label: string, hint: string | string[], body: string): TokenShape 
 })
 
 const KEY_BEGIN = '-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----'
-const KEY_TEXT = '(?:[A-Za-z0-9+/=\\s:,.-]|\\\\[nrt])'
 const KEY_END = '-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----'
+/** Any sign that can stand between the two, headers of the key included; `\n` may be written out. */
+const KEY_SIGN = '(?:(?!-----(?:BEGIN|END) )[^"`\\\\]|\\\\[nrt])'
 /** Lines of a key whose end was cut off. */
-const KEY_LINES = '(?:(?:\\s|\\\\[nrt]){1,40}[A-Za-z0-9+/=]{20,})*'
+const KEY_LINES = '(?:(?:\\s|\\\\[nrt]){1,40}[A-Za-z0-9+/=]{20,})+'
 
-/** A text that begins with a private key whose end has not come. */
-export const KEY_BODY = new RegExp(`^${KEY_BEGIN}(?!.*${KEY_END})${KEY_TEXT}*\\\\?$`, 's')
+/**
+ * A text that begins with a private key whose end has not come: a line break or a long word follows the beginning, as it
+ * does not where somebody writes about keys.
+ */
+export const OPEN_KEY = new RegExp(
+  `^${KEY_BEGIN}(?:\\s?[A-Za-z0-9+/=]*\\\\?$|(?:\\s*(?:\\n|\\\\[nr])|\\s?[A-Za-z0-9+/=]{20})${KEY_SIGN}*(?:\\\\|-----END[A-Z0-9 ]*-{0,4})?$)`,
+)
 
 export const TOKEN_SHAPES: readonly TokenShape[] = [
   word('github-token', ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'], 'gh[pousr]_[A-Za-z0-9]{36,255}'),
@@ -71,7 +77,7 @@ export const TOKEN_SHAPES: readonly TokenShape[] = [
   {
     label: 'private-key',
     hint: ['PRIVATE KEY'],
-    pattern: new RegExp(`${KEY_BEGIN}(?:${KEY_TEXT}{0,16384}?${KEY_END}|${KEY_LINES})`, 'dg'),
+    pattern: new RegExp(`${KEY_BEGIN}(?:${KEY_SIGN}{0,16384}${KEY_END}|${KEY_LINES})`, 'dg'),
   },
   {
     label: 'password',

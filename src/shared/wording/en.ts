@@ -46,6 +46,23 @@ export const en = {
   helpShare: 'put the transcript of this thread here as a file',
   helpTools: 'the tools I have here',
   helpModel: 'the model that answers',
+  // the transcript
+  transcriptUntitled: 'Thread',
+  transcriptOf: (thread: string, started: string) => `Thread ${thread}, started ${started}. Times are UTC.`,
+  transcriptSomebody: 'Somebody',
+  transcriptSystem: 'Instructions of the bot',
+  transcriptImage: '(an image)',
+  transcriptBackground: 'earlier in the thread, not to the bot',
+  transcriptSteered: 'while the bot was working',
+  transcriptPlan: 'asked for a plan',
+  transcriptCallFailed: 'failed',
+  transcriptNoResult: 'No result yet.',
+  transcriptHandled: (what: string) => `Done: ${what}`,
+  transcriptCompacted: 'What stands above, summarised for the model',
+  transcriptBoundary: (name: string) => `${name} began afresh: the bot no longer sees what stands above.`,
+  transcriptFailed: (reason: string) => `Ended with an error: ${reason}`,
+  transcriptTokens: (input: string, output: string) => `${input} tokens in, ${output} out`,
+  transcriptCalls: (calls: number) => (calls === 1 ? '1 model call' : `${calls} model calls`),
 } as const
 
 /** Every sentence the bot says to people, by language. `en` is the original; a test holds the others to its keys. */
