@@ -125,11 +125,12 @@ export function platformSuite(
     })
 
     promise('a message that the inbox did not take is delivered again', async ({ inbox, hooks }) => {
-      inbox.failNext(1)
+      // Two, since a platform may tell of one mention twice.
+      inbox.failNext(2)
       await hooks.mention('do not lose this')
       const [message] = await inbox.received(1, 15_000)
       expect(message!.text).toBe('do not lose this')
-      expect(inbox.deliveries.length).toBeGreaterThan(1)
+      expect(inbox.deliveries.length).toBeGreaterThan(2)
     })
 
     promise('a post appears in its thread', async ({ platform, inbox, hooks }) => {

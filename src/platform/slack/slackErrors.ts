@@ -136,7 +136,7 @@ function refusalOf(error: webApi.WebAPIPlatformError, { method, bot, writes }: C
       cause: error,
     })
   }
-  const kind = KINDS[code] ?? 'invalid'
+  const kind = saysTooLong(error.data.response_metadata) ? 'tooLong' : (KINDS[code] ?? 'invalid')
   const retryAfterMs = (data.response_metadata?.retryAfter ?? DEFAULT_RETRY_AFTER_MS / 1000) * 1000
   return new PlatformError(kind, code, `Slack refused ${method}: ${code}`, {
     ...(kind === 'rateLimited' && { retryAfterMs }),
@@ -144,6 +144,11 @@ function refusalOf(error: webApi.WebAPIPlatformError, { method, bot, writes }: C
     uncertain: writes && kind === 'unavailable',
     cause: error,
   })
+}
+
+/** Of a block that is too long Slack says `invalid_blocks`, and only the details tell why. */
+function saysTooLong(metadata: { messages?: string[] } | undefined): boolean {
+  return metadata?.messages?.some((message) => /must be less than \d+ characters/.test(message)) ?? false
 }
 
 function networkCodeOf(error: unknown): string | undefined {

@@ -1,0 +1,106 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createSlackPlatform, type SlackOptions, type SlackPlatform } from '../../src/platform/slack/slackPlatform.ts'
+import { type Log, silentLog } from '../../src/shared/log.ts'
+import { type SlackDouble, startSlackDouble } from '../doubles/slack/slackDouble.ts'
+import { shownText } from '../doubles/slack/threadText.ts'
+import type { PlatformHarness } from './platformSuite.ts'
+import { createRecordingInbox, type RecordingInbox } from './recordingInbox.ts'
+
+export interface SlackHarness extends PlatformHarness {
+  double: SlackDouble
+  platform: SlackPlatform
+  inbox: RecordingInbox
+  /** Where Slack's requests go in HTTP mode. */
+  eventsUrl?: string
+}
+
+export type SlackMode = 'socket' | 'http'
+
+/** The real adapter with real Bolt, started against a double of its own. */
+export async function startSlack(mode: SlackMode, overrides: Partial<SlackOptions> = {}): Promise<SlackHarness> {
+  const double = await startSlackDouble()
+  double.deliveries.redeliverAfterMs = 300
+  const platform = slackFor(double, mode, overrides)
+  const inbox = createRecordingInbox()
+  const server = platform.httpHandler && createServer(platform.httpHandler)
+  let eventsUrl: string | undefined
+  if (server) {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    eventsUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/slack/events`
+    double.deliverTo(eventsUrl)
+  }
+  await platform.start(inbox)
+  const { world } = double
+  return {
+    double,
+    platform,
+    inbox,
+    ...(eventsUrl && { eventsUrl }),
+    async close() {
+      await platform.stop()
+      server?.closeAllConnections()
+      if (server) await new Promise((resolve) => server.close(resolve))
+      await double.close()
+    },
+    hooks: {
+      place: { platform: 'slack', account: 'T0DOUBLE', channel: 'C0DEV' },
+      people: { admin: 'U0ANNA', member: 'U0BEN', guest: 'U0GUEST', bot: 'U0CI' },
+      async mention(text, thread) {
+        double.mention('U0BEN', 'C0DEV', text, thread?.thread ? { threadTs: thread.thread } : {})
+      },
+      async reply(thread, text) {
+        double.say('U0BEN', thread.channel, text, { threadTs: thread.thread! })
+      },
+      async direct(text) {
+        double.direct('U0BEN', text)
+      },
+      view: (thread) =>
+        double.thread(thread.channel, thread.thread!).map((message) => ({
+          id: message.ts,
+          author: message.botId === world.app.botId ? 'bot' : 'person',
+          text: shownText(world, message),
+          files: (message.files ?? []).map(({ name }) => name),
+        })),
+      pings: (thread) => {
+        const noted = world.notified.filter((note) => note.thread === thread.thread)
+        return [...new Set(noted.map(({ who }) => who))]
+      },
+      async deleteMessage(ref) {
+        double.deleteMessage(ref.channel, ref.id)
+      },
+      failNext(operation, how) {
+        const method = {
+          post: 'chat.postMessage',
+          edit: 'chat.update',
+          upload: 'files.completeUploadExternal',
+          react: 'reactions.add',
+          status: 'assistant.threads.setStatus',
+        }[operation]
+        if (how === 'rateLimited') double.fail(method, { kind: 'rateLimited', retryAfter: 2 })
+        else double.fail(method, { kind: 'http', status: 500, afterEffect: how === 'stored' })
+      },
+    },
+  }
+}
+
+/** The adapter for a double, not started. */
+export function slackFor(double: SlackDouble, mode: SlackMode, overrides: Partial<SlackOptions> = {}): SlackPlatform {
+  return createSlackPlatform({
+    botToken: double.botToken,
+    ...(mode === 'socket' ? { appToken: double.appToken } : { signingSecret: double.signingSecret }),
+    apiUrl: double.apiUrl,
+    log: silentLog,
+    callTimeoutMs: 2_000,
+    startTimeoutMs: 5_000,
+    ...overrides,
+  })
+}
+
+/** A log that keeps its lines, to see what whoever runs the bot is told. */
+export function recordingLog(): Log & { lines: { level: string; fields: object; message: string }[] } {
+  const lines: { level: string; fields: object; message: string }[] = []
+  const at = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message })
+  const log = { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: () => log }
+  return log
+}

@@ -1,0 +1,5 @@
+import { platformSuite } from './platformSuite.ts'
+import { startSlack } from './slackHarness.ts'
+
+platformSuite('Slack by Socket Mode', () => startSlack('socket'))
+platformSuite('Slack by HTTP', () => startSlack('http'))
