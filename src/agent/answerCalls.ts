@@ -1,3 +1,4 @@
+import { Paused } from '../shared/errors.ts'
 import { type AssistantMessage, type ToolCall, unanswered } from '../shared/message.ts'
 import { errorText } from '../tool/observation.ts'
 import type { Dispatched, ToolContext } from '../tool/tool.ts'
@@ -24,7 +25,7 @@ type Observation = Extract<Dispatched, { kind: 'observation' }>
  * Answers the open calls of the last assistant message; resolves to false when there are none. All are prepared in order
  * first, so that people see what they are asked before anything runs. Safe neighbours run together, a call with an effect
  * runs alone and in its place; results are saved in call order. Then, if calls wait for people, throws `Suspended`; if the
- * run was stopped, gives every call that is still open its result and throws the `AbortError`.
+ * run was stopped, gives every call that is still open its result (unless it is only paused) and throws the `AbortError`.
  */
 export async function answerOpenCalls(run: Run): Promise<boolean> {
   const assistant = run.messages.findLast((message): message is AssistantMessage => message.role === 'assistant')
@@ -44,7 +45,7 @@ export async function answerOpenCalls(run: Run): Promise<boolean> {
     for (const one of open) prepared.push({ ...one, prepared: await prepare(run, one, signal) })
     const waiting: OpenCall[] = prepared.filter((one) => one.prepared.kind === 'pending')
     for (const batch of batches(prepared)) waiting.push(...(await runBatch(run, batch)))
-    if (run.signal.aborted) for (const one of waiting) await record(run, one, failure(NOT_RUN))
+    if (run.signal.aborted) for (const one of waiting) await settle(run, one, failure(NOT_RUN))
     else if (waiting.length > 0) throw new Suspended(waiting.map(keyed))
   } catch (error) {
     step.abort()
@@ -88,7 +89,7 @@ async function runBatch(run: Run, batch: readonly PreparedCall[]): Promise<OpenC
   for (const [index, one] of batch.entries()) {
     const { outcome, durationMs } = await running[index]!
     if (outcome.kind === 'pending') waiting.push(one)
-    else await record(run, one, outcome, durationMs)
+    else await settle(run, one, outcome, durationMs)
   }
   return waiting
 }
@@ -99,6 +100,12 @@ async function start(run: Run, { call, callKey, prepared }: PreparedCall) {
   const startedAt = performance.now()
   const outcome = prepared.kind === 'ready' ? await prepared.run() : prepared
   return { outcome, durationMs: Math.round(performance.now() - startedAt) }
+}
+
+/** Records an outcome, unless the run was paused before the call could succeed: then it stays open for the next run. */
+async function settle(run: Run, one: OpenCall, outcome: Observation, durationMs?: number): Promise<void> {
+  if (outcome.failed && run.signal.reason instanceof Paused) return
+  await record(run, one, outcome, durationMs)
 }
 
 async function record(run: Run, { call, callKey }: OpenCall, outcome: Observation, durationMs?: number): Promise<void> {

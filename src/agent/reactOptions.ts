@@ -17,7 +17,10 @@ export interface ReactOptions {
    * that began the run, so it holds over suspensions. Messages from `nextInput` do not start the count anew.
    */
   maxSteps?: number
-  /** Stops the run: every open call gets a result, then an `AbortError` is thrown. */
+  /**
+   * Stops the run: every open call gets a result, then an `AbortError` is thrown. Aborted with a `Paused` (shared/errors) as its reason, open
+   * calls stay open instead, for whoever resumes the run.
+   */
   signal?: AbortSignal
   /** What calls know of their surroundings; read afresh for each call, so the caller may change the object meanwhile. */
   context?: Surroundings

@@ -39,10 +39,12 @@ const CONTEXT_HEADING = '## Context'
  */
 export class SubAgent {
   readonly name: string
+  readonly client: BaseClient
   readonly #options: SubAgentOptions
 
   constructor(options: SubAgentOptions) {
     this.name = options.name
+    this.client = options.client
     this.#options = options
   }
 
@@ -57,12 +59,12 @@ export class SubAgent {
    * under a heading of its own. Throws what `streamReact` throws, except `Suspended`.
    */
   async *stream(input: string, context?: string, run: SubAgentRun = {}): AsyncGenerator<string, string> {
-    const { client, toolManager, maxSteps = 8 } = this.#options
+    const { toolManager, maxSteps = 8 } = this.#options
     const { surroundings, callKeyPrefix = this.name, ...rest } = run
     const messages = this.#firstMessages(input, context)
     return yield* streamReact({
       ...rest,
-      client,
+      client: this.client,
       messages,
       toolManager: toolManager.withoutPeople(),
       maxSteps,

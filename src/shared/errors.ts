@@ -116,6 +116,17 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/**
+ * The reason to abort a run with when it is to go on later, such as at a restart: what finished in time is saved, every other
+ * call stays open, approvals and cards stay as they are. The run ends by throwing this.
+ */
+export class Paused extends Error {
+  constructor(message = 'the run was paused') {
+    super(message)
+    this.name = 'AbortError'
+  }
+}
+
 /** True for the error that an aborted `AbortSignal` brings, whoever threw it. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && (error.name === 'AbortError' || error.name === 'APIUserAbortError')

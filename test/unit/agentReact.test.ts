@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { runReact, streamReact } from '../../src/agent/react.ts'
 import { Suspended } from '../../src/agent/reactOptions.ts'
-import { isAbort, ModelError } from '../../src/shared/errors.ts'
+import { isAbort, ModelError, Paused } from '../../src/shared/errors.ts'
 import { type Message, type UserMessage, unanswered } from '../../src/shared/message.ts'
 import type { Approver, Verdict } from '../../src/tool/permission.ts'
 import { ToolManager } from '../../src/tool/toolManager.ts'
@@ -486,6 +486,34 @@ describe('stopping', () => {
     expect(isAbort(await run.catch((error) => error))).toBe(true)
     expect(ran).toEqual([])
     expect(isWellFormed(messages)).toBe(true)
+  })
+
+  it('leaves calls open when the run is only paused, and keeps what finished in time', async () => {
+    const controller = new AbortController()
+    const { toolManager } = echoTools(people({}))
+    const base = { description: '', parameters: z.object({}), permission: 'safe' as const }
+    const both = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+    toolManager.tool({ ...base, name: 'slow' }, async (_, { signal }) => {
+      both[0].resolve()
+      await sleep(60_000, undefined, { signal })
+    })
+    toolManager.tool({ ...base, name: 'finishes' }, async (_, { signal }) => {
+      both[1].resolve()
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      return 'just in time'
+    })
+    const messages = start()
+    const client = new ScriptClient([
+      { toolCalls: [call('slow', {}, 's'), call('finishes', {}, 'f'), call('write', {}, 'w')] },
+    ])
+    const run = runReact({ client, messages, toolManager, signal: controller.signal }).catch((error) => error)
+    await Promise.all(both.map(({ promise }) => promise))
+    controller.abort(new Paused())
+    const ended = await run
+    expect(isAbort(ended)).toBe(true)
+    expect(ended).toBeInstanceOf(Paused)
+    expect(unanswered(messages).map(({ call: { id } }) => id)).toEqual(['s', 'w'])
+    expect(messages.at(-1)).toEqual({ role: 'tool', tool_call_id: 'f', content: 'just in time' })
   })
 
   it('works while the model writes, and stores nothing of the unfinished text', async () => {

@@ -1,3 +1,4 @@
+import { Paused } from '../../shared/errors.ts'
 /**
  * Decides when and where a thread's handler runs; never holds anything that is not in the store as well. Leases are best
  * effort: what keeps two runs apart in the end is the log, whose appends are put-if-absent.
@@ -24,9 +25,8 @@ export class Interrupted extends Error {
   }
 }
 
-export class ShuttingDown extends Error {
+export class ShuttingDown extends Paused {
   constructor() {
     super('the program is shutting down')
-    this.name = 'AbortError'
   }
 }
