@@ -30,6 +30,8 @@ export interface NumberedRecord {
 
 export interface ThreadStore {
   open(key: string): Promise<Thread>
+  /** Whether the thread has a head, which means that the bot takes part in it. */
+  exists(key: string): Promise<boolean>
   /** Creates the head if there is none; keeps the one that is there. */
   ensureHead(head: ThreadHead): Promise<void>
   /** Put if absent at `seq`. Rejects with `StaleThread` when another writer was there first. */
@@ -37,6 +39,6 @@ export interface ThreadStore {
   /** All records from 0, in pages, for the transcript; memory stays flat. */
   all(key: string): AsyncGenerator<NumberedRecord>
   markShown(key: string, below: number): Promise<void>
-  /** Heads of known threads, newest first. */
+  /** Heads of known threads, those in which a person spoke last first. `limit` (default 50) bounds what is read, too. */
   heads(options?: { limit?: number }): Promise<ThreadHead[]>
 }

@@ -26,6 +26,8 @@ export interface MessageRecord {
   durationMs?: number
   /** True when the person's message entered a run under way. */
   steered?: true
+  /** The person asked a command's way (`plan TASK`): the planner answers it, not the main agent. */
+  command?: 'plan'
   /** For results of tools: the observation tells of an error. */
   failed?: true
 }
@@ -42,7 +44,7 @@ export type MarkRecord = { v: 1; kind: 'mark'; at: number; source?: EventSource 
   | { mark: 'compacted'; upTo: number; summary: string }
   /** `@bot new`: the model no longer sees what stands above. */
   | { mark: 'boundary'; by: { id: string; name: string } }
-  /** How a run ended when it did not end with an answer. */
-  | { mark: 'stopped'; by: { id: string; name: string } | null }
-  | { mark: 'failed'; reason: string }
+  /** How a run ended when it did not end with an answer; `partial` is the text that people had seen of it by then. */
+  | { mark: 'stopped'; by: string | null; partial: string }
+  | { mark: 'failed'; reason: string; partial: string }
 )

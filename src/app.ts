@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { Registry } from 'prom-client'
+import { plannerFor } from './agents.ts'
+import type { Config } from './config.ts'
+import { knownSecrets } from './configSecrets.ts'
+import { COMMANDS, createCommandRegistry } from './conversation/commandRegistry.ts'
+import { createConversation } from './conversation/conversation.ts'
+import { createDoor } from './conversation/door.ts'
+import { platformsByName } from './conversation/platforms.ts'
+import { createEditScheduler, type EditScheduler } from './delivery/editScheduler.ts'
+import { checkModelServer, chooseModels } from './models.ts'
+import { createConsolePlatform } from './platform/console/consolePlatform.ts'
+import { createDiscordPlatform } from './platform/discord/discordPlatform.ts'
+import type { ChatPlatform } from './platform/platform.ts'
+import { createSlackPlatform } from './platform/slack/slackPlatform.ts'
+import { PromptManager } from './prompt/promptManager.ts'
+import { ensureWorkspace } from './sampleWorkspace.ts'
+import { createFollowed } from './session/followed.ts'
+import { createInbox } from './session/inbox.ts'
+import { openStore } from './session/openStore.ts'
+import { createOutbox } from './session/outboxStore.ts'
+import { createEmbeddedScheduler } from './session/scheduler/embedded.ts'
+import type { Store } from './session/store.ts'
+import { createThreadStore } from './session/threadStore.ts'
+import { type Problem, SetupError } from './shared/errors.ts'
+import type { Log } from './shared/log.ts'
+import { createRedactor } from './shared/redact.ts'
+import type { PlatformName } from './shared/thread.ts'
+import { wordingFor } from './shared/wording/wording.ts'
+import { startReport } from './startReport.ts'
+import { toolsFor } from './tools.ts'
+import { createWebServer, needsToken } from './web/server.ts'
+
+export interface App {
+  /** Resolves when everything that is on is connected, with the lines that say what is on. Rejects with a `SetupError`. */
+  start(): Promise<string[]>
+  /** New events are refused, runs get `graceMs` to end, then everything is closed. What is left over goes on after the next start. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** How many threads work at once in one process; each waits on the network most of the time. */
+const CONCURRENCY = 50
+/** How long the HTTP server may take to finish answers under way. */
+const WEB_GRACE_MS = 1_000
+
+/** Puts the parts together: the only place that knows which ones there are. */
+export async function createApp(config: Config, log: Log): Promise<App> {
+  const workspaceWas = await ensureWorkspace(config.workspacePath)
+  const redactor = createRedactor(knownSecrets(config))
+  const store = await openStore(storeUrl(config), { log })
+  const models = await chooseModels(config, log)
+  const client = models.of('default')
+  const prompts = new PromptManager({ folder: join(import.meta.dirname, '..', 'prompts') })
+  const planner = plannerFor(models.of('planner'), prompts)
+  const commands = createCommandRegistry(COMMANDS)
+  const wordingOf = (locale: string | undefined) => wordingFor(config.locale === 'auto' ? locale : config.locale)
+
+  const threads = createThreadStore(store)
+  const followed = createFollowed(store)
+  const outbox = createOutbox(store)
+  const inbox = createInbox({ store, wake: (key) => scheduler.wake(key) })
+  const scheduler = createEmbeddedScheduler({ store, openThreads: () => inbox.open(), log })
+
+  const consolePlatform = config.console.enabled
+    ? createConsolePlatform({ storage: store, log, adminName: 'You', pageUrl: () => consoleUrl })
+    : null
+  const slack = config.slack ? createSlackPlatform({ ...slackOptions(config.slack), log }) : null
+  const discord = config.discord
+    ? createDiscordPlatform({ ...discordOptions(config.discord), commands: slashCommands(), log })
+    : null
+  const running: ChatPlatform[] = [consolePlatform, slack, discord].filter((one) => one !== null)
+  const platforms = platformsByName(running)
+  const edits = new Map<PlatformName, EditScheduler>(
+    running.map(({ name, limits }) => [name, createEditScheduler({ limits })]),
+  )
+
+  const { access, agent } = config
+  const door = createDoor({ inbox, threads, followed, scheduler, platforms, commands, access, wordingOf, log })
+  const conversation = createConversation({
+    platforms,
+    threads,
+    inbox,
+    outbox,
+    wake: (key) => scheduler.wake(key),
+    edits: (platform) => edits.get(platform)!,
+    client,
+    planner,
+    toolsOf: () =>
+      toolsFor({ planner, store, redactor, disabled: config.tools.disabled, enabled: config.tools.enabled }),
+    systemPrompt: () => prompts.getSystemPrompt('agents', 'coder'),
+    maxSteps: agent.maxSteps,
+    workspace: config.workspacePath,
+    activity: config.delivery.toolActivity,
+    access,
+    commands,
+    redactor,
+    wordingOf,
+    log,
+  })
+
+  let consoleUrl: string | null = null
+  let stopping = false
+  const { host, port } = config.web
+  const { publicUrl } = config.console
+  const web = createWebServer({
+    host,
+    port,
+    log,
+    healthy: async () => ({ ok: true }),
+    ready: async () => ready(),
+    metrics: new Registry(),
+    console: consolePlatform,
+    slackEvents: slack?.httpHandler ?? null,
+    ...(publicUrl && { publicUrl }),
+    ...(consolePlatform && needsToken(host, publicUrl) && { token: await consoleToken(store) }),
+    language: config.locale,
+  })
+
+  async function ready() {
+    const queue = await scheduler.health()
+    const storing = await store.set('health/probe', Date.now()).then(
+      () => ({ ok: true }),
+      (error: Error) => ({ ok: false, detail: error.message }),
+    )
+    const parts = { store: storing, scheduler: queue, running: { ok: !stopping } }
+    return { ok: Object.values(parts).every(({ ok }) => ok), parts }
+  }
+
+  return {
+    async start() {
+      const problems: Problem[] = await checkModelServer(config, log)
+      // All at once, so that one start names every mistake.
+      const outcomes = await Promise.allSettled(running.map((platform) => platform.start(door)))
+      for (const outcome of outcomes) {
+        if (outcome.status === 'fulfilled') continue
+        if (!(outcome.reason instanceof SetupError)) throw outcome.reason
+        problems.push(...outcome.reason.problems)
+      }
+      if (problems.length > 0) {
+        await close()
+        throw new SetupError(problems)
+      }
+      await scheduler.start(conversation, { concurrency: CONCURRENCY })
+      const listening = await web.start()
+      consoleUrl = listening.url
+      return startReport(config, { ...listening, models, workspaceWas })
+    },
+
+    async stop(graceMs) {
+      stopping = true
+      door.close()
+      const { interrupted } = await scheduler.stop({ graceMs })
+      if (interrupted.length > 0) log.info({ threads: interrupted }, 'these go on after the next start')
+      await close()
+    },
+  }
+
+  async function close() {
+    for (const scheduler of edits.values()) scheduler.stop()
+    await Promise.allSettled([web.stop(WEB_GRACE_MS), ...running.map((platform) => platform.stop())])
+    await store.close()
+  }
+}
+
+function storeUrl({ store }: Config): string {
+  if (store.kind === 'memory') return 'memory:'
+  return store.kind === 'sqlite' ? `sqlite:${store.path}` : store.url
+}
+
+function slackOptions(slack: NonNullable<Config['slack']>) {
+  const { botToken, apiUrl } = slack
+  return slack.mode === 'socket'
+    ? { botToken, apiUrl, appToken: slack.appToken }
+    : { botToken, apiUrl, signingSecret: slack.signingSecret }
+}
+
+function discordOptions({ token, guildId, apiUrl }: NonNullable<Config['discord']>) {
+  return { token, apiUrl, ...(guildId && { guildId }) }
+}
+
+/** Discord's commands, from the registry: those with a slash of their own, and `/toycoder` for all others. */
+function slashCommands() {
+  const wording = wordingFor('en')
+  const own = COMMANDS.filter(({ slash }) => slash).map((command) => ({
+    name: command.name,
+    description: command.help(wording),
+    option: { name: 'task', description: wording.helpPlan, required: true },
+  }))
+  return [
+    ...own,
+    {
+      name: 'toycoder',
+      description: wording.helpHelp,
+      option: { name: 'command', description: 'help', required: false },
+    },
+  ]
+}
+
+/** The token of a console that listens beyond this machine: made once and kept, so that links stay valid over restarts. */
+async function consoleToken(store: Store): Promise<string> {
+  await store.putIfAbsent('console-token', randomBytes(24).toString('base64url'))
+  return (await store.get<string>('console-token'))!
+}

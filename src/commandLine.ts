@@ -1,0 +1,67 @@
+import { createApp } from './app.ts'
+import { loadConfig } from './config.ts'
+import { messageOf, SetupError } from './shared/errors.ts'
+import { createLog } from './shared/log.ts'
+
+const USAGE = `Usage: toycoder [start]   start the bot with what is configured, and the local console
+       toycoder help      show this
+
+Settings are environment variables, a .env file and toycoder.yml; .env.example and toycoder.example.yml show them all.
+`
+
+/** How long runs may go on after the first SIGTERM or SIGINT, in milliseconds; the whole end takes at most 10 seconds. */
+const GRACE_MS = 6_000
+const LAST_RESORT_MS = 9_500
+
+/** The command line. Exit codes: 0 ended as asked, 1 failed while running, 2 could not start with these settings. */
+export async function run(args: readonly string[]): Promise<void> {
+  const [command = 'start', ...rest] = args
+  if (command === 'help' || command === '--help' || command === '-h') {
+    process.stdout.write(USAGE)
+    return
+  }
+  if (command !== 'start' || rest.length > 0) {
+    process.stderr.write(`toycoder: there is no command "${[command, ...rest].join(' ')}"\n${USAGE}`)
+    process.exitCode = 2
+    return
+  }
+  try {
+    await start()
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error
+    const lines = error.problems.map(({ problem, mend }) => `  - ${problem}\n    ${mend}\n`)
+    process.stderr.write(`ToyCoder can't start:\n${lines.join('')}`)
+    process.exit(2)
+  }
+}
+
+async function start(): Promise<void> {
+  const cwd = process.cwd()
+  const config = loadConfig({ env: process.env, cwd })
+  const log = createLog(config.logLevel)
+  const app = await createApp(config, log)
+  const ending = endOnSignal(() => app.stop(GRACE_MS))
+  const report = await app.start()
+  if (!ending.begun) process.stdout.write(`${report.join('\n')}\n`)
+}
+
+/** The first signal ends in order, a second one at once. */
+function endOnSignal(stop: () => Promise<void>): { readonly begun: boolean } {
+  const state = { begun: false }
+  const end = async (signal: NodeJS.Signals) => {
+    if (state.begun) process.exit(1)
+    state.begun = true
+    process.stderr.write(`${signal}: finishing what is under way; once more to end at once\n`)
+    setTimeout(() => process.exit(1), LAST_RESORT_MS).unref()
+    try {
+      await stop()
+      process.exit(0)
+    } catch (error) {
+      process.stderr.write(`the end was not clean: ${messageOf(error)}\n`)
+      process.exit(1)
+    }
+  }
+  process.on('SIGTERM', end)
+  process.on('SIGINT', end)
+  return state
+}

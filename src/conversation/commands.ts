@@ -1,0 +1,94 @@
+import type { Outbox } from '../delivery/outbox.ts'
+import type { InboxSlot } from '../session/inbox.ts'
+import type { ThreadStore } from '../session/thread.ts'
+import type { EventSource } from '../shared/record.ts'
+import type { Redactor } from '../shared/redact.ts'
+import type { Person } from '../shared/thread.ts'
+import type { ToolManager } from '../tool/toolManager.ts'
+import { transcriptFileName, transcriptMarkdown } from '../transcript/markdown.ts'
+import type { CommandRegistry, ParsedCommand } from './commandRegistry.ts'
+import { mark, type OpenThread } from './openThread.ts'
+
+export interface CommandParts {
+  registry: CommandRegistry
+  threads: ThreadStore
+  toolManager: ToolManager
+  /** Name of the model that answers here. */
+  model: string
+  /** Takes secrets out of what leaves the thread as a file. */
+  redactor: Redactor
+  outbox: Outbox
+}
+
+/**
+ * Carries out a command that is no turn of the agent (all but `plan`) and records that it was handled. What it says goes out
+ * before the record: after a crash between the two it is said again under the same key, so people see it once.
+ */
+export async function runCommand(
+  open: OpenThread,
+  { command, args }: ParsedCommand,
+  from: { slot: InboxSlot; person: Person; source: EventSource },
+  parts: CommandParts,
+): Promise<void> {
+  const { wording, view } = open
+  const key = `n${from.slot.slot}`
+  const handled = () => open.append(mark(open.now(), { mark: 'handled', what: command.name, source: from.source }))
+
+  switch (command.name) {
+    case 'help':
+      await view.notice(key, parts.registry.helpText(wording))
+      break
+    case 'new':
+      await view.notice(key, wording.newContext)
+      await open.append(
+        mark(open.now(), { mark: 'boundary', by: { id: from.person.id, name: from.person.name }, source: from.source }),
+      )
+      return
+    case 'stop': {
+      // The run itself was stopped at the door; its own message says so. Here only "there was none" is left to say.
+      const last = open.thread.records.at(-1)?.record
+      if (!(last?.kind === 'mark' && last.mark === 'stopped')) await view.notice(key, wording.nothingToStop)
+      break
+    }
+    case 'tools':
+      await view.notice(key, toolList(parts.toolManager))
+      break
+    case 'model':
+      await view.notice(key, `\`${parts.model}\``)
+      break
+    case 'share':
+      await share(open, key, parts)
+      break
+    default:
+      await view.notice(key, wording.unknownCommand(args ? `${command.name} ${args}` : command.name))
+  }
+  await handled()
+}
+
+function toolList(toolManager: ToolManager): string {
+  const rows = toolManager.listTools().map(({ name, description, permission, enabled }) => {
+    const firstSentence = description.split(/(?<=\.)\s/, 1)[0]
+    return `- \`${name}\` (${permission}${enabled ? '' : ', off'}): ${firstSentence}`
+  })
+  return rows.join('\n')
+}
+
+/** The thread as a Markdown file in the thread; secrets that the program knows are masked. */
+async function share(open: OpenThread, key: string, parts: CommandParts): Promise<void> {
+  const { thread, platform, ref, wording } = open
+  if (thread.nextSeq === 0) {
+    await open.view.notice(key, wording.nothingToShare)
+    return
+  }
+  const file = `${thread.key}/${key}`
+  const entry = await parts.outbox.find(file)
+  if (entry && entry.state !== 'intended') return
+  const head = thread.head ?? { v: 1, ref, title: '', createdAt: open.now() }
+  const pieces = transcriptMarkdown(head, parts.threads.all(thread.key), { wording, redactor: parts.redactor })
+  let content = ''
+  for await (const piece of pieces) content += piece
+  await parts.outbox.intend(file)
+  const upload = { name: transcriptFileName(head, open.now()), content, comment: wording.shared }
+  const posted = await platform.upload(ref, upload, { key: file, inDoubt: entry !== undefined })
+  await parts.outbox.posted(file, posted ?? { channel: ref.channel, id: '' })
+}

@@ -1,0 +1,40 @@
+import type { SubAgent } from '../agent/subAgent.ts'
+import type { BaseClient } from '../client/baseClient.ts'
+import type { EditScheduler } from '../delivery/editScheduler.ts'
+import type { Outbox } from '../delivery/outbox.ts'
+import type { Inbox } from '../session/inbox.ts'
+import type { Thread, ThreadStore } from '../session/thread.ts'
+import type { Log } from '../shared/log.ts'
+import type { Redactor } from '../shared/redact.ts'
+import type { PlatformName } from '../shared/thread.ts'
+import type { Wording } from '../shared/wording/wording.ts'
+import type { ToolManager } from '../tool/toolManager.ts'
+import type { AccessRules } from './access.ts'
+import type { CommandRegistry } from './commandRegistry.ts'
+import type { Platforms } from './platforms.ts'
+
+/** What a conversation is put together from; `app` hands it in. */
+export interface ConversationParts {
+  platforms: Platforms
+  threads: ThreadStore
+  inbox: Inbox
+  /** Has the thread's handler run again soon. */
+  wake(threadKey: string): Promise<void>
+  outbox: Outbox
+  /** The pace of edits, one per platform. */
+  edits(platform: PlatformName): EditScheduler
+  client: BaseClient
+  planner: SubAgent
+  /** The tools of a thread, made anew for each run. */
+  toolsOf(threadKey: string): ToolManager
+  systemPrompt(thread: Thread): string
+  maxSteps: number
+  workspace: string
+  activity: 'full' | 'compact' | 'off'
+  access: AccessRules
+  commands: CommandRegistry
+  redactor: Redactor
+  wordingOf(locale: string | undefined): Wording
+  log: Log
+  now?: () => number
+}
