@@ -1,4 +1,5 @@
 import { Paused } from '../../shared/errors.ts'
+
 /**
  * Decides when and where a thread's handler runs; never holds anything that is not in the store as well. Leases are best
  * effort: what keeps two runs apart in the end is the log, whose appends are put-if-absent.
