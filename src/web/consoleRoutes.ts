@@ -1,0 +1,150 @@
+import { type Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { streamSSE } from 'hono/streaming'
+import { z } from 'zod'
+import type { ConsoleBackend } from '../shared/consoleView.ts'
+import type { Log } from '../shared/log.ts'
+import type { Language } from '../shared/wording/wording.ts'
+import type { BrowserSessions } from './browserSession.ts'
+import { liveFeed, MESSAGES_AT_ONCE, THREADS_AT_ONCE } from './liveFeed.ts'
+import { viewOf } from './messageView.ts'
+import { languageOf, type PageShell } from './pageShell.ts'
+
+/** The longest text of one message, in UTF-16 units; as the console platform's own. */
+const LONGEST_TEXT = 40_000
+
+/** A page that hears nothing for longer than a few of these knows that its connection is dead. */
+const BEAT_MS = 10_000
+
+/** Scripts of ours send this header; forms and links of foreign pages can't. */
+export const CSRF_HEADER = 'x-toycoder-console'
+
+const id = z.string().regex(/^[\w-]{1,80}$/)
+const submission = z.strictObject({ id, threadId: id.nullable(), text: z.string().trim().min(1).max(LONGEST_TEXT) })
+const click = z.strictObject({
+  id,
+  threadId: id,
+  messageId: id,
+  action: z.string().min(1).max(40),
+  value: z.string().max(60),
+})
+const session = z.strictObject({ token: z.string().max(500).optional() })
+
+/**
+ * The console's pages and what they ask for. Expects that the door has let the request in; everything under `/api` but the
+ * session itself needs a session.
+ */
+export function createConsoleRoutes(parts: {
+  backend: ConsoleBackend
+  shell: PageShell
+  sessions: BrowserSessions
+  language: Language | 'auto'
+  /** Aborted when the server stops: open feeds end, so that pages begin to look for the next process. */
+  closing: AbortSignal
+  log: Log
+}): Hono {
+  const { backend, shell, sessions, closing, log } = parts
+  const app = new Hono()
+
+  const page = (name: 'console' | 'signIn') => (c: Context) =>
+    c.html(shell.page(name, languageOf(parts.language, c.req.header('accept-language'))))
+  app.get('/', page('console'))
+  app.get('/t/:thread', page('console'))
+  app.get('/sign-in', page('signIn'))
+
+  app.get('/assets/:name', (c) => {
+    const asset = shell.asset(c.req.param('name'))
+    if (!asset) return c.notFound()
+    c.header('Cache-Control', 'no-cache')
+    c.header('ETag', asset.etag)
+    if (c.req.header('if-none-match') === asset.etag) return c.body(null, 304)
+    return c.body(asset.body, 200, { 'Content-Type': asset.type })
+  })
+
+  app.use('/api/*', bodyLimit({ maxSize: 4 * LONGEST_TEXT + 4096, onError: (c) => c.json({ error: 'tooLong' }, 413) }))
+  app.use('/api/*', async (c, next) => {
+    c.header('Cache-Control', 'no-store')
+    const reads = c.req.method === 'GET' || c.req.method === 'HEAD'
+    if (!reads && c.req.header(CSRF_HEADER) === undefined) return c.json({ error: 'header' }, 403)
+    if (c.req.path.endsWith('/api/session')) return next()
+    if (!sessions.holds(c.req.header('cookie'))) return c.json({ error: 'session' }, 401)
+    return next()
+  })
+
+  app.post('/api/session', async (c) => {
+    const body = session.safeParse(await json(c))
+    const token = body.success ? body.data.token : undefined
+    const cookie = sessions.holds(c.req.header('cookie')) ? sessions.renew() : sessions.open(token)
+    if (cookie === null) return c.json({ error: 'token' }, 401)
+    return c.body(null, 204, { 'Set-Cookie': cookie })
+  })
+
+  app.get('/api/threads', async (c) => {
+    const before = id.optional().safeParse(c.req.query('before'))
+    if (!before.success) return c.json({ error: 'invalid' }, 400)
+    return c.json(await backend.threads({ limit: THREADS_AT_ONCE, ...(before.data ? { before: before.data } : {}) }))
+  })
+
+  app.get('/api/threads/:thread/messages', async (c) => {
+    const asked = z.tuple([id, id.optional()]).safeParse([c.req.param('thread'), c.req.query('before')])
+    if (!asked.success) return c.json({ error: 'invalid' }, 400)
+    const [thread, before] = asked.data
+    const found = await backend.messages(thread, { limit: MESSAGES_AT_ONCE, ...(before ? { before } : {}) })
+    return c.json({ messages: found.messages.map(viewOf), more: found.more })
+  })
+
+  app.get('/api/threads/:thread/files/:message', async (c) => {
+    const asked = z.tuple([id, id]).safeParse([c.req.param('thread'), c.req.param('message')])
+    const file = asked.success ? await backend.file(...asked.data) : undefined
+    if (!file) return c.json({ error: 'gone' }, 404)
+    const name = encodeURIComponent(file.name).replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`)
+    return c.body(new Uint8Array(file.content), 200, {
+      'Content-Type': 'application/octet-stream',
+      'Content-Disposition': `attachment; filename*=UTF-8''${name}`,
+    })
+  })
+
+  app.post('/api/submit', async (c) => {
+    const body = submission.safeParse(await json(c))
+    if (!body.success)
+      return c.json({ error: body.error.issues.some(({ code }) => code === 'too_big') ? 'tooLong' : 'invalid' }, 400)
+    const outcome = await backend.submit(body.data)
+    return outcome.outcome === 'noThread' ? c.json({ error: 'gone' }, 404) : c.json(outcome)
+  })
+
+  app.post('/api/click', async (c) => {
+    const body = click.safeParse(await json(c))
+    if (!body.success) return c.json({ error: 'invalid' }, 400)
+    const answer = await backend.click(body.data)
+    return answer ? c.json(answer) : c.json({ error: 'gone' }, 404)
+  })
+
+  app.get('/api/events', (c) => {
+    const thread = id.optional().safeParse(c.req.query('thread'))
+    if (!thread.success) return c.json({ error: 'invalid' }, 400)
+    return streamSSE(
+      c,
+      async (stream) => {
+        const left = new AbortController()
+        const signal = AbortSignal.any([left.signal, closing])
+        stream.onAbort(() => left.abort())
+        const beat = setInterval(() => void stream.writeSSE({ event: 'beat', data: '' }), BEAT_MS)
+        try {
+          for await (const { event, data } of liveFeed(backend, thread.data ?? null, signal)) {
+            await stream.writeSSE({ event, data: JSON.stringify(data) })
+          }
+        } finally {
+          clearInterval(beat)
+        }
+      },
+      async (error) => log.warn({ error }, 'a page lost its live view; it will ask again'),
+    )
+  })
+
+  return app
+}
+
+async function json(c: Context): Promise<unknown> {
+  if (!c.req.header('content-type')?.startsWith('application/json')) return undefined
+  return c.req.json().catch(() => undefined)
+}

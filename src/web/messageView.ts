@@ -1,0 +1,27 @@
+import type { ConsoleMessage } from '../shared/consoleView.ts'
+import { renderHtml } from './plainHtml.ts'
+
+/** A message as the page shows it: Markdown has become HTML that is safe by construction. */
+export interface MessageView extends Omit<ConsoleMessage, 'markdown'> {
+  html: string
+  /** For activity: the one line that always shows; `html` holds what unfolds below it. */
+  summary?: string
+  /** What people typed is shown as typed; of answers it is what "Copy" copies. Not sent along with live frames. */
+  text?: string
+}
+
+export function viewOf(message: ConsoleMessage): MessageView {
+  const { markdown, ...rest } = message
+  if (message.kind === 'person') return { ...rest, html: '', text: markdown }
+  if (message.kind === 'activity') {
+    const [, summary = '', details = ''] = /^\s*([^\n]*)\n?([\s\S]*)$/.exec(markdown) ?? []
+    return { ...rest, summary: inline(renderHtml(summary)), html: renderHtml(details).trim() }
+  }
+  const copy = message.live ? {} : { text: markdown }
+  return { ...rest, html: renderHtml(markdown), ...copy }
+}
+
+/** One line as a paragraph's content: it stands inside a `summary`, where blocks have no place. */
+function inline(html: string): string {
+  return html.trim().replace(/^<p>([\s\S]*)<\/p>$/, '$1')
+}

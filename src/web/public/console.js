@@ -1,0 +1,106 @@
+import { renewSession } from './api.js'
+import { createComposer } from './composer.js'
+import { createDrawer } from './drawer.js'
+import { createFeed } from './feed.js'
+import { createMessageList } from './messageList.js'
+import { createOutgoing } from './outgoing.js'
+import { createThreadList } from './threadList.js'
+import { createWhispers } from './whispers.js'
+import { words } from './words.js'
+
+const find = (selector) => document.querySelector(selector)
+
+/** The thread of the page's address, or `null` for a thread that is still to begin. */
+let threadId = threadOf(location.pathname)
+
+const drawer = createDrawer()
+const whisper = createWhispers()
+const messages = createMessageList({ whisper })
+const threads = createThreadList({ onOpen: (id) => open(id, 'push') })
+const send = createOutgoing({ messages, whisper, onAccepted })
+const composer = createComposer({
+  onSend(text) {
+    find('#welcome').hidden = true
+    send(threadId, text)
+  },
+})
+const feed = createFeed({
+  state: showConnection,
+  snapshot(picture) {
+    threads.replace(picture.threads)
+    messages.replace(picture)
+    find('#gone').hidden = threadId === null || picture.thread !== null
+    showTitle(picture.thread?.title)
+    showStatus(picture.status)
+  },
+  thread(thread) {
+    threads.place(thread)
+    if (thread.id === threadId) showTitle(thread.title)
+  },
+  message: (message) => messages.place(message),
+  removed: ({ id }) => messages.remove(id),
+  status: showStatus,
+  whisper: ({ html }) => whisper.html(html),
+})
+
+function threadOf(path) {
+  return /^\/console\/t\/([\w-]+)$/.exec(path)?.[1] ?? null
+}
+
+/** Turns the page to a thread, or with `null` to a new one. `how`: `push` a new history entry, or `stay` with the present one. */
+function open(id, how) {
+  threadId = id
+  if (how === 'push') history.pushState(null, '', id === null ? '/console' : `/console/t/${id}`)
+  messages.clear()
+  whisper.clear()
+  threads.open(id)
+  composer.turnTo(id)
+  showTitle(threads.title(id))
+  showStatus(null)
+  find('#gone').hidden = true
+  find('#welcome').hidden = id !== null
+  drawer.close()
+  composer.focus()
+  feed.follow(id)
+}
+
+/** A thread that began here gets its address; where the person has gone elsewhere meanwhile, nothing moves. */
+function onAccepted(answer, sentFrom) {
+  if (sentFrom === null && threadId === null) open(answer.threadId, 'push')
+}
+
+function showTitle(title) {
+  find('#title').textContent = title ?? words.newThread
+  document.title = title ? `${title} · ToyCoder` : 'ToyCoder'
+}
+
+function showConnection(connected) {
+  find('#connection').dataset.state = connected ? 'connected' : 'lost'
+  find('#connection-text').textContent = connected ? words.connected : words.reconnecting
+}
+
+let statusEnds
+function showStatus(status) {
+  clearTimeout(statusEnds)
+  find('#status').hidden = status === null
+  if (status) {
+    find('#status-text').textContent = `ToyCoder ${status.text}`
+    statusEnds = setTimeout(showStatus, Math.max(0, status.until - Date.now()), null)
+  }
+  messages.follow()
+}
+
+find('#new-thread').addEventListener('click', (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return
+  event.preventDefault()
+  open(null, 'push')
+})
+find('#examples').addEventListener('click', ({ target }) => {
+  if (target.localName !== 'button') return
+  composer.set(target.textContent)
+  composer.focus()
+})
+addEventListener('popstate', () => open(threadOf(location.pathname), 'stay'))
+
+await renewSession()
+open(threadId, 'stay')

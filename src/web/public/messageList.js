@@ -1,0 +1,148 @@
+import { click, earlierMessages, newId } from './api.js'
+import { createMessageElement, showMessage } from './messageView.js'
+import { words } from './words.js'
+
+/** Within this many pixels of the end the page follows what grows there. */
+const NEAR = 80
+/** A screen reader is told a finished answer up to this length; the rest is there to be read. */
+const ANNOUNCED = 1_000
+
+/**
+ * The messages of the thread that is open. The order is that of the ids, newest smallest; of two states of a message the
+ * one with the larger revision stays.
+ */
+export function createMessageList({ whisper }) {
+  const list = document.querySelector('#messages')
+  const scroller = document.querySelector('#main')
+  const earlier = document.querySelector('#earlier')
+  const toLatest = document.querySelector('#to-latest')
+  const announcer = document.querySelector('#announcer')
+  const shown = new Map()
+  let threadId = null
+  let follows = true
+
+  const atEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR
+
+  function followEnd() {
+    if (follows) scroller.scrollTop = scroller.scrollHeight
+    toLatest.hidden = follows
+  }
+
+  scroller.addEventListener(
+    'scroll',
+    () => {
+      follows = atEnd()
+      toLatest.hidden = follows
+    },
+    { passive: true },
+  )
+  toLatest.addEventListener('click', () => {
+    follows = true
+    followEnd()
+  })
+  new ResizeObserver(followEnd).observe(scroller)
+
+  async function press(message, button) {
+    try {
+      const { text } = await click({
+        id: newId(),
+        threadId,
+        messageId: message.id,
+        action: button.action,
+        value: button.value,
+      })
+      if (text) whisper.text(text)
+    } catch {
+      whisper.text(words.reconnecting)
+    }
+  }
+
+  function place(message) {
+    const known = shown.get(message.id)
+    if (message.submission) list.querySelector(`[data-sending="${message.submission}"]`)?.remove()
+    if (known && known.message.rev > message.rev) return
+    const element = known?.element ?? insert(message)
+    shown.set(message.id, { message, element })
+    showMessage(element, message, threadId, (button) => press(message, button))
+    if (known?.message.live && !message.live && message.kind === 'answer') announce(element)
+  }
+
+  /** Puts a new message where it belongs, looking from the end, where most of them go. */
+  function insert(message) {
+    const element = createMessageElement(message)
+    let next = null
+    for (let other = list.lastElementChild; other; other = other.previousElementSibling) {
+      if (!other.dataset.sending && other.id > element.id) break
+      next = other
+    }
+    list.insertBefore(element, next)
+    return element
+  }
+
+  function announce(element) {
+    // biome-ignore lint/performance/useDomNodeTextContent: blocks have to stay apart when they are read out
+    announcer.textContent = `${words.answered} ${element.querySelector('.prose').innerText.slice(0, ANNOUNCED)}`
+  }
+
+  earlier.addEventListener('click', async () => {
+    const oldest = [...shown.keys()].sort().at(-1)
+    const height = scroller.scrollHeight
+    const { messages, more } = await earlierMessages(threadId, oldest)
+    follows = false
+    for (const message of messages) place(message)
+    earlier.hidden = !more
+    scroller.scrollTop += scroller.scrollHeight - height
+  })
+
+  return {
+    /** Shows a whole thread, keeping the elements of messages that are shown already. */
+    replace({ thread, messages, more }) {
+      const id = thread?.id ?? null
+      if (id !== threadId) {
+        this.clear()
+        threadId = id
+      }
+      const oldest = messages[0]?.id ?? ''
+      const present = new Set(messages.map((message) => message.id))
+      for (const [known, { element }] of shown) {
+        // Older ones that were asked for stay; one that should be in this picture and is not has been removed.
+        if (known <= oldest && !present.has(known)) {
+          element.remove()
+          shown.delete(known)
+        }
+        // The picture is the truth, also after a restart of the server began to count afresh.
+        if (present.has(known)) shown.get(known).message.rev = -1
+      }
+      const hadEarlier = [...shown.keys()].some((known) => known > oldest)
+      for (const message of messages) place(message)
+      if (!hadEarlier) earlier.hidden = !more
+      followEnd()
+    },
+    place(message) {
+      place(message)
+      followEnd()
+    },
+    remove(id) {
+      shown.get(id)?.element.remove()
+      shown.delete(id)
+    },
+    /** Puts something that is on its way to the server at the end, until the message with this submission comes. */
+    append(element, submission) {
+      element.dataset.sending = submission
+      list.append(element)
+      follows = true
+      followEnd()
+    },
+    has: (id) => shown.has(id),
+    follow: followEnd,
+    clear() {
+      threadId = null
+      shown.clear()
+      list.replaceChildren()
+      earlier.hidden = true
+      announcer.textContent = ''
+      follows = true
+      followEnd()
+    },
+  }
+}

@@ -1,0 +1,30 @@
+import { el, icon, SHAPES } from './dom.js'
+import { words } from './words.js'
+
+/** What is said to this person alone; it stays until it is dismissed or ten more came. */
+export function createWhispers() {
+  const place = document.querySelector('#whispers')
+
+  function show(content) {
+    const close = el(
+      'button',
+      { type: 'button', class: 'icon-button', 'aria-label': words.dismiss },
+      icon(SHAPES.failed),
+    )
+    const whisper = el('div', { class: 'whisper' }, content, close)
+    close.addEventListener('click', () => whisper.remove())
+    place.append(whisper)
+    while (place.children.length > 10) place.firstChild.remove()
+  }
+
+  return {
+    text: (text) => show(el('p', {}, text)),
+    /** HTML that the server rendered. */
+    html(html) {
+      const content = el('div', { class: 'prose' })
+      content.innerHTML = html
+      show(content)
+    },
+    clear: () => place.replaceChildren(),
+  }
+}
