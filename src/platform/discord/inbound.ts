@@ -1,0 +1,172 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Client, Events, type Message } from 'discord.js'
+import type { Log } from '../../shared/log.ts'
+import type { Wording } from '../../shared/wording/wording.ts'
+import type { FollowedThread, IncomingMessage, PlatformInbox } from '../platform.ts'
+import { createCatchUp } from './catchUp.ts'
+import { createDeliveries, type Delivery } from './deliveries.ts'
+import type { DiscordApi } from './discordApi.ts'
+import { DM_ACCOUNT, lacksContent, toIncoming } from './incoming.ts'
+import { createInteractions } from './interactions.ts'
+import type { People } from './people.ts'
+import type { Placeholders } from './placeholders.ts'
+import type { Posts } from './posts.ts'
+import { createRecent } from './recent.ts'
+import type { Threads } from './threads.ts'
+
+const LONGEST_PAUSE_MS = 30_000
+const REMEMBERED = 5_000
+
+/** Everything that Discord tells, on its way into the inbox. */
+export function createInbound(options: {
+  client: Client
+  api: DiscordApi
+  log: Log
+  now: () => number
+  wording: Wording
+  threads: Threads
+  posts: Posts
+  people: People
+  placeholders: Placeholders
+}) {
+  const { client, api, log, now, threads, posts, people } = options
+  const stopping = new AbortController()
+  const catchUp = createCatchUp({ client, api, log })
+  const deliveries = createDeliveries({ log, now, onRecovered: () => void afterGap() })
+  /** The newest message of a thread that was caught up: live events up to it have been delivered already. */
+  const caughtUp = createRecent<string>(REMEMBERED)
+  let inbox: PlatformInbox | undefined
+  let toldOfMissingContent = false
+
+  const onInteraction = createInteractions({
+    ...options,
+    deliveries,
+    inbox: () => {
+      if (!inbox) throw new Error('Discord is not started')
+      return inbox
+    },
+  })
+
+  function onMessage(message: Message): void {
+    const botId = client.user?.id ?? ''
+    if (message.author.id === botId) {
+      if (message.nonce) posts.heardOwn(String(message.nonce), { channel: message.channelId, id: message.id })
+      return
+    }
+    people.heard(message.guildId ?? DM_ACCOUNT, message.member)
+    if (lacksContent(message)) tellOfMissingContent()
+    const incoming = toIncoming(message, botId)
+    if (incoming) take(incoming)
+  }
+
+  /** A mention that was added by an edit asks the bot, too. Whoever was answered already is a duplicate by the id. */
+  function onEdit(before: Message | { partial: true; content: string | null }, message: Message): void {
+    if (message.partial || before.content === message.content) return
+    const incoming = toIncoming(message, client.user?.id ?? '')
+    if (incoming?.addressed === 'mention') take(incoming)
+  }
+
+  function take(incoming: IncomingMessage): void {
+    if (incoming.thread.id === incoming.id && incoming.thread.channel !== incoming.id) {
+      threads.announced(incoming.id, incoming.text)
+    }
+    deliveries.add({
+      lane: incoming.thread.id,
+      order: incoming.id,
+      run: async () => {
+        const upTo = caughtUp.get(incoming.thread.id)
+        if (upTo !== undefined && !incoming.edited && BigInt(incoming.id) <= BigInt(upTo)) return
+        await inbox?.message(incoming)
+      },
+    })
+  }
+
+  /** After a fresh session: what was missed goes first, then what came meanwhile. */
+  async function afterGap(): Promise<void> {
+    deliveries.hold()
+    const followed = await followedThreads()
+    deliveries.release(catchUp.bounded(followed).map(missedOf))
+  }
+
+  /** The store may be away; until it answers, events gather. */
+  async function followedThreads(): Promise<FollowedThread[]> {
+    for (let pause = 250; !stopping.signal.aborted; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+      try {
+        return (await inbox?.followed('discord')) ?? []
+      } catch (error) {
+        log.warn({ error }, 'the threads to catch up are not known yet; asking again')
+        await sleep(pause, undefined, { signal: stopping.signal }).catch(() => {})
+      }
+    }
+    return []
+  }
+
+  function missedOf(followed: FollowedThread): Delivery {
+    const lane = followed.thread.id
+    return {
+      lane,
+      order: followed.lastSeen.id,
+      run: async () => {
+        for (const message of await catchUp.missed(followed)) {
+          const incoming = toIncoming(message, client.user?.id ?? '')
+          if (incoming) await inbox?.message(incoming)
+          caughtUp.set(lane, message.id)
+        }
+      },
+    }
+  }
+
+  function tellOfMissingContent(): void {
+    if (toldOfMissingContent) return
+    toldOfMissingContent = true
+    log.error(
+      {},
+      'Discord sends messages without their text: switch on "Message Content Intent" on the Bot page of discord.com/developers',
+    )
+  }
+
+  /** A listener that throws must not end the process. */
+  function guarded<A extends unknown[]>(listener: (...args: A) => void): (...args: A) => void {
+    return (...args) => {
+      try {
+        if (!stopping.signal.aborted) listener(...args)
+      } catch (error) {
+        log.error({ error }, 'an event of Discord could not be read')
+      }
+    }
+  }
+
+  return {
+    listen(to: PlatformInbox): void {
+      inbox = to
+      deliveries.hold()
+      client.on(Events.MessageCreate, guarded(onMessage))
+      client.on(
+        Events.MessageUpdate,
+        guarded((before, after) => {
+          if (!after.partial) onEdit(before as Message, after)
+        }),
+      )
+      client.on(Events.InteractionCreate, guarded(onInteraction))
+      client.on(
+        Events.ShardReconnecting,
+        guarded(() => deliveries.hold()),
+      )
+      client.on(
+        Events.ShardResume,
+        guarded(() => deliveries.release()),
+      )
+      client.on(
+        Events.ShardReady,
+        guarded(() => {
+          void afterGap()
+        }),
+      )
+    },
+
+    async stop(): Promise<void> {
+      stopping.abort()
+      await deliveries.stop()
+    },
+  }
+}

@@ -1,0 +1,147 @@
+import { type APIMessage, Routes } from 'discord.js'
+import { PlatformError } from '../../shared/errors.ts'
+import type { MessageRef, ThreadRef } from '../../shared/thread.ts'
+import type { MessageBody, OutgoingFile, PostOptions } from '../platform.ts'
+import type { DiscordApi } from './discordApi.ts'
+import type { Right } from './discordErrors.ts'
+import { nonceOf, type Payload, toEdit, toPayload } from './payload.ts'
+import { createRecent } from './recent.ts'
+import type { Destination, Threads } from './threads.ts'
+
+/** Discord's limit for a file of an application that nobody boosted. */
+export const FILE_BYTES = 10 * 1024 * 1024
+/** How many of a channel's newest messages are read to find one whose answer was lost. */
+const LOOK_BACK = 100
+const REMEMBERED = 5_000
+
+/**
+ * Sends, edits and removes messages. The same key makes one message:
+ * 1. every message is sent with a nonce made from its key, which Discord remembers for some minutes;
+ * 2. the gateway tells us our own messages with their nonce, so an answer that was lost is found in memory;
+ * 3. in doubt, the newest 100 messages are read for one of ours with the same content that no other key has claimed.
+ *
+ * The window that stays: in doubt after a restart, minutes after the first attempt, an earlier message of the same words is
+ * taken for ours, and one that was sent with other words (a preview) is not found; Discord never tells a nonce again.
+ */
+export interface Posts {
+  post(thread: ThreadRef, body: MessageBody, options: PostOptions): Promise<MessageRef>
+  /** Sends a message into a channel itself. */
+  send(to: Destination, body: MessageBody, options: PostOptions): Promise<MessageRef>
+  edit(ref: MessageRef, body: MessageBody): Promise<void>
+  remove(ref: MessageRef): Promise<void>
+  upload(thread: ThreadRef, file: OutgoingFile, options: PostOptions): Promise<MessageRef>
+  /** The gateway told one of our own messages. */
+  heardOwn(nonce: string, ref: MessageRef): void
+}
+
+export function createPosts(options: { api: DiscordApi; threads: Threads; botId: () => string }): Posts {
+  const { api, threads, botId } = options
+  const refOfNonce = createRecent<MessageRef>(REMEMBERED)
+  const nonceOfMessage = createRecent<string>(REMEMBERED)
+
+  function remember(nonce: string, ref: MessageRef): MessageRef {
+    refOfNonce.set(nonce, ref)
+    nonceOfMessage.set(ref.id, nonce)
+    return ref
+  }
+
+  async function sendOnce(
+    to: Destination,
+    payload: Payload,
+    { key, inDoubt }: PostOptions,
+    files: { name: string; data: Buffer }[] = [],
+  ): Promise<MessageRef> {
+    const nonce = nonceOf(key)
+    if (inDoubt) {
+      const found = refOfNonce.get(nonce) ?? (await findByContent(to.channel, nonce, payload, files[0]?.name))
+      if (found) return found
+    }
+    const reply = to.replyTo ? { message_reference: { message_id: to.replyTo, fail_if_not_exists: false } } : {}
+    const body = { ...payload, ...reply, nonce, enforce_nonce: true }
+    const message = await api.call<APIMessage>('send a message', rightsFor(files), (rest) =>
+      rest.post(Routes.channelMessages(to.channel), files.length > 0 ? { body, files } : { body }),
+    )
+    const ref = remember(nonce, { channel: message.channel_id, id: message.id })
+    // The nonce brought back the message of an earlier attempt, which may have said something else.
+    if (message.content !== payload.content.trim()) await patch(ref, payload)
+    return ref
+  }
+
+  async function findByContent(
+    channel: string,
+    nonce: string,
+    payload: Payload,
+    fileName: string | undefined,
+  ): Promise<MessageRef | undefined> {
+    const query = new URLSearchParams({ limit: String(LOOK_BACK) })
+    const messages = await api.call<APIMessage[]>('read a thread', ['Read Message History'], (rest) =>
+      rest.get(Routes.channelMessages(channel), { query }),
+    )
+    const found = messages.find(
+      (message) =>
+        message.author.id === botId() &&
+        message.content === payload.content.trim() &&
+        message.attachments[0]?.filename === fileName &&
+        (nonceOfMessage.get(message.id) ?? nonce) === nonce,
+    )
+    return found ? remember(nonce, { channel, id: found.id }) : undefined
+  }
+
+  async function patch(ref: MessageRef, payload: Payload): Promise<void> {
+    await api.call('edit a message', ['View Channel'], (rest) =>
+      rest.patch(Routes.channelMessage(ref.channel, ref.id), { body: payload }),
+    )
+  }
+
+  return {
+    post: (thread, body, options) => threads.within(thread, (to) => sendOnce(to, toPayload(body), options)),
+
+    send: (to, body, options) => sendOnce(to, toPayload(body), options),
+
+    async edit(ref, body) {
+      const payload = toEdit(body)
+      try {
+        await patch(ref, payload)
+      } catch (error) {
+        if (!(error instanceof PlatformError) || error.kind !== 'notEditable') throw error
+        // A thread falls asleep after a day; a card in it is settled all the same. A locked one stays as it is.
+        const awake = await api
+          .call('wake a thread', [], (rest) => rest.patch(Routes.channel(ref.channel), { body: { archived: false } }))
+          .catch(() => undefined)
+        if (awake === undefined) throw error
+        await patch(ref, payload)
+      }
+    },
+
+    async remove(ref) {
+      try {
+        await api.call('remove a message', ['View Channel'], (rest) =>
+          rest.delete(Routes.channelMessage(ref.channel, ref.id)),
+        )
+      } catch (error) {
+        if (!(error instanceof PlatformError) || error.kind !== 'notFound') throw error
+      }
+    },
+
+    upload(thread, file, options) {
+      const data = typeof file.content === 'string' ? Buffer.from(file.content) : Buffer.from(file.content)
+      if (data.byteLength > FILE_BYTES) {
+        throw new PlatformError(
+          'tooLong',
+          '40005',
+          `the file has ${data.byteLength} bytes, Discord takes ${FILE_BYTES}`,
+        )
+      }
+      const payload = toPayload({ markdown: file.comment ?? '', kind: 'notice' })
+      return threads.within(thread, (to) => sendOnce(to, payload, options, [{ name: file.name, data }]))
+    },
+
+    heardOwn: remember,
+  }
+}
+
+function rightsFor(files: readonly unknown[]): Right[] {
+  return files.length > 0
+    ? ['Send Messages', 'Send Messages in Threads', 'Attach Files']
+    : ['Send Messages', 'Send Messages in Threads']
+}

@@ -1,0 +1,68 @@
+import { createDiscordPlatform } from '../../src/platform/discord/discordPlatform.ts'
+import { silentLog } from '../../src/shared/log.ts'
+import type { ThreadRef } from '../../src/shared/thread.ts'
+import { startDiscordDouble } from '../doubles/discord/server.ts'
+import { type PlatformHarness, platformSuite } from './platformSuite.ts'
+import { createRecordingInbox } from './recordingInbox.ts'
+
+const ROUTES = {
+  post: 'POST /channels/:id/messages',
+  edit: 'PATCH /channels/:id/messages/:id',
+  upload: 'POST /channels/:id/messages',
+  react: 'PUT /channels/:id/messages/:id/reactions/:emoji/@me',
+  status: 'POST /channels/:id/typing',
+}
+
+platformSuite('Discord', async (): Promise<PlatformHarness> => {
+  const double = await startDiscordDouble({ rateLimits: false })
+  const { aliceId: alice, channelId: channel, guildId: account } = double
+  const inbox = createRecordingInbox()
+  const platform = createDiscordPlatform({ token: double.token, apiUrl: double.apiUrl, log: silentLog })
+  await platform.start(inbox)
+
+  /** A thread of a mention is opened by the first answer; where a person writes first, the person opens it. */
+  const opened = ({ id }: ThreadRef) => {
+    if (!double.world.channels.has(id)) double.thread(alice, channel, 'a talk', id)
+    return id
+  }
+
+  return {
+    platform,
+    inbox,
+    hooks: {
+      mention: async (text, thread) => void double.mention(alice, thread ? opened(thread) : channel, text),
+      reply: async (thread, text) => void double.say(alice, opened(thread), text),
+      direct: async (text) => void double.dm(alice, text),
+      place: { platform: 'discord', account, channel },
+      view: ({ id, channel: parent }) =>
+        [...(double.find(parent, id) ?? []), ...double.messages(id)]
+          .filter(({ type }) => type === 0 || type === 19)
+          .map((message) => ({
+            id: message.id,
+            author: message.author.id === double.botId ? ('bot' as const) : ('person' as const),
+            text: message.content,
+            files: message.attachments.map(({ filename }) => filename),
+          })),
+      pings: ({ id }) =>
+        double.botMessages(id).flatMap((message) => {
+          const { everyone, users, roles } = double.notified(id, message.id)!
+          return [...(everyone ? ['everyone'] : []), ...users, ...roles]
+        }),
+      deleteMessage: async (ref) => void double.remove(ref.channel, ref.id),
+      failNext(operation, how) {
+        const route = ROUTES[operation]
+        if (how === 'rateLimited') double.fault({ route, status: 429, retryAfter: 2 })
+        else double.fault({ route, status: 502, after: how === 'stored' })
+      },
+      people: {
+        admin: double.user('Ada', { permissions: ['MANAGE_GUILD'] }),
+        member: alice,
+        bot: double.user('another bot', { bot: true }),
+      },
+    },
+    async close() {
+      await platform.stop()
+      await double.close()
+    },
+  }
+})
