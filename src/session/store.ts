@@ -2,7 +2,9 @@
  * The seam to everything durable: Keyv plus one atomic primitive. Every failure rejects with `StoreError`; no failure is
  * ever taken for "nothing there" or "written".
  *
- * Keys are text with `/` between parts; values are JSON. `list` answers keys in ascending order of their UTF-16 code units.
+ * Keys are text with `/` between parts: well-formed Unicode without NUL, not empty, at most 1,000 bytes. Values are what JSON
+ * can carry. `list` answers keys in ascending order of their UTF-8 bytes, which is the order of their code points and the one
+ * order that SQLite, PostgreSQL and Redis share.
  */
 export interface Store {
   get<T>(key: string): Promise<T | undefined>

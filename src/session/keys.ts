@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+
+/**
+ * The keys of the session room, in one place. A thread's own keys all begin with `thread/KEY/`. Numbers are padded, so that
+ * the store's order of keys is the order of numbers.
+ */
+const DIGITS = 12
+
+export const threadKeys = {
+  head: (thread: string) => `${root(thread)}head`,
+  /** Where the model's view begins: `ViewStart`. */
+  view: (thread: string) => `${root(thread)}view`,
+  shown: (thread: string) => `${root(thread)}shown`,
+  records: (thread: string) => `${root(thread)}record/`,
+  record: (thread: string, seq: number) => `${root(thread)}record/${padded(seq)}`,
+  slots: (thread: string) => `${root(thread)}slot/`,
+  slot: (thread: string, slot: number) => `${root(thread)}slot/${padded(slot)}`,
+  /** No slot below this number is ever written or read again. */
+  floor: (thread: string) => `${root(thread)}floor`,
+  seen: (thread: string) => `${root(thread)}seen`,
+}
+
+/** One entry for each accepted event that is not known to be dealt with. */
+export const openKeys = {
+  all: 'open/',
+  thread: (thread: string) => `open/${part(thread)}/`,
+  slot: (thread: string, slot: number) => `open/${part(thread)}/${padded(slot)}`,
+}
+
+export const eventKey = (id: string): string => `event/${part(id)}`
+
+export const outboxKey = (thread: string, key: string): string => `outbox/${part(thread)}/${part(key)}`
+
+export const timerKeys = {
+  all: 'timer/',
+  due: (thread: string, dueAt: number) => `timer/${padded(dueAt, 16)}/${part(thread)}`,
+}
+
+export const parkedKeys = {
+  all: 'parked/',
+  thread: (thread: string) => `parked/${part(thread)}`,
+}
+
+/** The number at the end of a record's, slot's or open-work key. */
+export function numberOf(key: string): number {
+  return Number(key.slice(key.lastIndexOf('/') + 1))
+}
+
+export function padded(number: number, digits = DIGITS): string {
+  if (!Number.isSafeInteger(number) || number < 0) throw new RangeError(`${number} can't be part of a key`)
+  return String(number).padStart(digits, '0')
+}
+
+/**
+ * A text as one part of a key. What other systems mint (event ids, outbox keys) may hold anything at any length: where a
+ * store could not take it, or it could be mistaken for two parts, its hash stands in.
+ */
+export function part(text: string): string {
+  const plain = text.length > 0 && text.length <= 200 && text.isWellFormed() && !/[/\0]/.test(text) && text[0] !== '#'
+  return plain ? text : `#${createHash('sha256').update(text).digest('base64url')}`
+}
+
+/** The key of a thread must stay readable in a listing, so here a `/` is a mistake and not hashed away. */
+function root(thread: string): string {
+  if (part(thread) !== thread) throw new RangeError(`"${thread}" can't be the key of a thread`)
+  return `thread/${thread}/`
+}

@@ -1,0 +1,54 @@
+import { padded } from './keys.ts'
+import type { Store } from './store.ts'
+
+/**
+ * Threads by when something last happened in them, newest first, without looking at every thread.
+ *
+ * Each thread has one entry whose key begins with the inverted time, so that the store's own order is the wanted one; a
+ * touch moves it. That costs one read and three writes, so it is done per message of a person, not per record. A crash or
+ * two touches at once may leave an older entry behind: whoever lists past it takes it away.
+ */
+export interface Recency {
+  touch(thread: string, at: number): Promise<void>
+  /** Each thread once, newest first; takes as much from the store as the caller reads. */
+  newest(): AsyncGenerator<string>
+}
+
+/** The largest time a `Date` can hold. */
+const LATEST = 8_640_000_000_000_000
+const PAGE = 100
+
+export function createRecency(store: Store, name: string): Recency {
+  const index = `recent/${name}/`
+  const lastTouch = (thread: string) => `touched/${name}/${thread}`
+  const entry = (thread: string, at: number) => `${index}${padded(LATEST - at, 16)}/${thread}`
+
+  return {
+    async touch(thread, at) {
+      const before = await store.get<number>(lastTouch(thread))
+      if (before !== undefined && before >= at) return
+      // In this order a cut leaves an entry too many, never none.
+      await store.set(entry(thread, at), at)
+      await store.set(lastTouch(thread), at)
+      if (before !== undefined) await store.delete(entry(thread, before))
+    },
+
+    async *newest() {
+      const seen = new Set<string>()
+      let after = index
+      for (;;) {
+        const keys = await store.list(index, { after, limit: PAGE })
+        for (const key of keys) {
+          const thread = key.slice(key.indexOf('/', index.length) + 1)
+          if (seen.has(thread)) await store.delete(key)
+          else {
+            seen.add(thread)
+            yield thread
+          }
+        }
+        if (keys.length < PAGE) return
+        after = keys[keys.length - 1]!
+      }
+    },
+  }
+}
