@@ -31,6 +31,9 @@ export const eventKey = (id: string): string => `event/${part(id)}`
 
 export const outboxKey = (thread: string, key: string): string => `outbox/${part(thread)}/${part(key)}`
 
+/** `null` stands for calls outside of any thread. */
+export const resultKey = (thread: string | null, id: string): string => `result/${part(thread ?? '-')}/${part(id)}`
+
 export const timerKeys = {
   all: 'timer/',
   due: (thread: string, dueAt: number) => `timer/${padded(dueAt, 16)}/${part(thread)}`,
