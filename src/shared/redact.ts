@@ -27,6 +27,9 @@ export interface RedactedStream {
 /** Known secrets shorter than this are left alone: masking them would tear holes into ordinary words. */
 export const LEAST_SECRET_LENGTH = 8
 
+/** A single word such as `postgres` or `Password`: as a password it is no secret, and masking it would spoil ordinary text. */
+const PLAIN_WORD = /^(?:[A-Z]?[a-z]{1,14}|[A-Z]{1,15})$/
+
 /** Characters that are kept before the pending text, so that a shape which begins with `Authorization: ` is still seen. */
 const CONTEXT = 128
 /** The longest run without a space that a stream holds back, in case it becomes a token. */
@@ -44,9 +47,12 @@ interface Range {
   label: string
 }
 
-/** @param knownSecrets exact values (see `knownSecrets` of the configuration); shorter ones than 8 characters are ignored. */
+/**
+ * @param knownSecrets exact values (see `knownSecrets` of the configuration). Those that could as well be an ordinary word
+ *   are left alone: shorter than 8 characters, or one word of up to 15 letters.
+ */
 export function createRedactor(knownSecrets: Iterable<string> = []): Redactor {
-  const secrets = [...new Set(knownSecrets)].filter((secret) => secret.length >= LEAST_SECRET_LENGTH)
+  const secrets = [...new Set(knownSecrets)].filter(isWorthHiding)
   const forms = [...new Set(secrets.flatMap(formsOf))]
   // A stream may let go of text at a space or a letter that no token has, unless a known secret has such signs itself.
   const longestSpaced = Math.max(0, ...forms.filter((form) => /[^!-~]/.test(form)).map((form) => form.length))
@@ -67,6 +73,8 @@ export function createRedactor(knownSecrets: Iterable<string> = []): Redactor {
   }
   return redactor
 }
+
+const isWorthHiding = (secret: string) => secret.length >= LEAST_SECRET_LENGTH && !PLAIN_WORD.test(secret)
 
 /** A secret as it is, and as it looks in JSON, in URLs and in base64. */
 function formsOf(secret: string): string[] {

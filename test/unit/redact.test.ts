@@ -178,6 +178,15 @@ describe('known secrets', () => {
     expect(createRedactor(['', ' ']).text('a b')).toBe('a b')
   })
 
+  it('are left alone where they are an ordinary word, as the passwords of test databases are', () => {
+    const words = createRedactor(['postgres', 'Password', 'DEVELOPMENT'])
+    const text = 'The Password for postgres in DEVELOPMENT'
+    expect(words.text(text)).toBe(text)
+    expect(words.text('postgres://postgres:postgres@db/x')).toBe('postgres://postgres:[redacted:password]@db/x')
+    expect(createRedactor(['abcdefghijklmnop']).finds('abcdefghijklmnop')).toBe(true)
+    expect(createRedactor(['aBcDeFgHi']).finds('aBcDeFgHi')).toBe(true)
+  })
+
   it('shapes are not known secrets, but both are found', () => {
     expect(redactor.findsKnown(`ghp_${letters(36)}`)).toBe(false)
     expect(redactor.finds(`ghp_${letters(36)}`)).toBe(true)
