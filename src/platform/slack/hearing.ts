@@ -1,4 +1,5 @@
-import { App, type Logger, type Receiver, type webApi } from '@slack/bolt'
+import { setTimeout as delay } from 'node:timers/promises'
+import { App, type Logger, type Receiver, type ReceiverEvent, type webApi } from '@slack/bolt'
 import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { IncomingMessage, PlatformInbox } from '../platform.ts'
@@ -11,6 +12,7 @@ import {
   type SlackCommand,
   type SlackMessageEvent,
 } from './inbound.ts'
+import { privately } from './payload.ts'
 
 export interface HearingOptions {
   token: string
@@ -27,14 +29,18 @@ export interface HearingOptions {
 }
 
 export interface Hearing {
-  /** Resolves when nothing is under way any more between Slack and the inbox. */
-  idle(): Promise<void>
+  /** From here on nothing is taken; resolves when what was under way to the inbox is settled, or after 5 seconds. */
+  stop(): Promise<void>
 }
+
+const LONGEST_STOP_MS = 5_000
 
 /** Bolt, wired so that everything is in the inbox before Slack is told that it arrived. */
 export function hear(options: HearingOptions): Hearing {
   const { receiver, context, inbox, log } = options
   const underWay = new Set<Promise<unknown>>()
+  let stopped = false
+  let lastRefused = ''
 
   /** An event of the Events API. Rejects when the inbox did not take it: then it is not acknowledged and comes again. */
   async function deliver(body: { event?: { type?: string }; event_id?: string }): Promise<void> {
@@ -43,9 +49,33 @@ export function hear(options: HearingOptions): Hearing {
     const message = incomingMessage(event as SlackMessageEvent, eventId, context)
     if (!message) return
     options.onMessage(message)
-    const receipt = await inbox.message(message)
-    if (receipt.outcome === 'refused') {
+    const receipt = await inbox.message(message).catch((error: unknown) => {
+      log.error({ error, thread: message.thread.id }, 'a message was not stored; Slack will deliver it again')
+      throw error
+    })
+    // One mention comes as two events; it is refused once.
+    if (receipt.outcome === 'refused' && message.id !== lastRefused) {
+      lastRefused = message.id
       options.refuse(message, receipt.text).catch((error) => log.warn({ error }, 'a refusal could not be said'))
+    }
+  }
+
+  /** Everything from Slack passes here. What rejects is not acknowledged, and Slack tries again where it does so at all. */
+  async function handle(event: ReceiverEvent, acknowledge: () => Promise<void>): Promise<void> {
+    if (stopped) throw new Error('the program is ending and takes nothing new')
+    if (event.body.type === 'app_rate_limited') {
+      log.warn({}, 'Slack limits the events of this workspace; some do not arrive')
+      return event.ack()
+    }
+    const work = (async () => {
+      await deliver(event.body)
+      await acknowledge()
+    })()
+    underWay.add(work)
+    try {
+      await work
+    } finally {
+      underWay.delete(work)
     }
   }
 
@@ -57,19 +87,12 @@ export function hear(options: HearingOptions): Hearing {
     convoStore: false,
     clientOptions: options.clientOptions,
     logger: options.logger,
-    receiver: storeThenAcknowledge(
-      receiver,
-      async (body) => {
-        if (body.type === 'app_rate_limited') log.warn({}, 'Slack limits the events of this workspace; some are lost')
-        await deliver(body)
-      },
-      underWay,
-    ),
+    receiver: storeThenAcknowledge(receiver, handle),
   })
 
   app.command(/.*/, async ({ command, ack }) => {
     const receipt = await inbox.command(incomingCommand(command as SlackCommand, context))
-    await ack(receipt.outcome === 'refused' ? { response_type: 'ephemeral', text: receipt.text } : undefined)
+    await ack(receipt.outcome === 'refused' ? privately(receipt.text) : undefined)
   })
 
   app.action(/.*/, async ({ body, ack, respond }) => {
@@ -77,8 +100,7 @@ export function hear(options: HearingOptions): Hearing {
     const answer = click ? await inbox.click(click) : {}
     await ack()
     if (!click || !answer.text) return
-    const privately = { response_type: 'ephemeral', replace_original: false, text: answer.text } as const
-    await respond({ ...privately, thread_ts: click.thread.thread! }).catch((error: unknown) =>
+    await respond({ ...privately(answer.text), thread_ts: click.thread.thread! }).catch((error: unknown) =>
       log.warn({ reason: messageOf(error) }, 'the answer to a click could not be shown'),
     )
   })
@@ -90,38 +112,25 @@ export function hear(options: HearingOptions): Hearing {
   })
 
   return {
-    async idle() {
-      while (underWay.size) await Promise.allSettled(underWay)
+    async stop() {
+      stopped = true
+      await Promise.race([Promise.allSettled(underWay), delay(LONGEST_STOP_MS, undefined, { ref: false })])
     },
   }
 }
 
 /**
- * Bolt acknowledges an event before any listener runs. So its receiver is wrapped: `store` runs first, and where it
- * rejects Bolt sees nothing of the event, nothing is acknowledged, and Slack delivers it again.
+ * Bolt acknowledges an event before any listener runs. So its receiver is wrapped: `handle` sees everything first, and
+ * Bolt only what `handle` passes on with `acknowledge`.
  */
 function storeThenAcknowledge(
   inner: Receiver,
-  store: (body: Record<string, unknown>) => Promise<void>,
-  underWay: Set<Promise<unknown>>,
+  handle: (event: ReceiverEvent, acknowledge: () => Promise<void>) => Promise<void>,
 ): Receiver {
   return {
     init(app) {
-      const processEvent: App['processEvent'] = async (event) => {
-        const work = (async () => {
-          await store(event.body)
-          if (event.body.type === 'app_rate_limited') return event.ack()
-          await app.processEvent(event)
-        })()
-        underWay.add(work)
-        try {
-          await work
-        } finally {
-          underWay.delete(work)
-        }
-      }
       // All that a receiver uses of an app is this one function.
-      inner.init({ processEvent } as App)
+      inner.init({ processEvent: (event) => handle(event, () => app.processEvent(event)) } as App)
     },
     start: (...args) => inner.start(...args),
     stop: (...args) => inner.stop(...args),

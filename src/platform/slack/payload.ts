@@ -30,6 +30,12 @@ export function payloadOf(body: MessageBody): Payload {
   }
 }
 
+/** The same for words that one person alone is to see. */
+export function privately(markdown: string) {
+  const { text, blocks } = payloadOf({ markdown, kind: 'notice' })
+  return { response_type: 'ephemeral', replace_original: false, text, blocks } as const
+}
+
 /** A block holds at most 25 elements; a button's label 75 characters. */
 function actionsOf(buttons: Button[]): AnyBlock[] {
   if (!buttons.length) return []

@@ -46,7 +46,9 @@ export function createPosting(calls: SlackCalls, self: () => Identity): Posting 
   ): Promise<MessageRef> {
     const payload = payloadOf(body)
     if (inDoubt) {
-      const found = await find(channel, root, key)
+      const found = await find(channel, root, key).catch((error) => {
+        throw stillInDoubt(error)
+      })
       if (found) return found
     }
     try {
@@ -99,6 +101,18 @@ export function createPosting(calls: SlackCalls, self: () => Identity): Posting 
       }
     },
   }
+}
+
+/** The thread could not be read, so whether the message is there is as open as before. */
+function stillInDoubt(error: unknown): unknown {
+  if (!(error instanceof PlatformError) || error.kind === 'notFound') return error
+  const { kind, code, message, retryAfterMs, mend } = error
+  return new PlatformError(kind, code, message, {
+    uncertain: true,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(mend !== undefined && { mend }),
+    cause: error,
+  })
 }
 
 function hash(key: string): string {

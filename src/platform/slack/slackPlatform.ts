@@ -126,7 +126,7 @@ export function createSlackPlatform(options: SlackOptions): SlackPlatform {
 
     async stop() {
       http = undefined
-      await hearing?.idle()
+      await hearing?.stop()
       await socket?.close()
     },
 

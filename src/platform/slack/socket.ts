@@ -46,47 +46,56 @@ export function createSocket({ appToken, apiUrl, log, logger, startTimeoutMs }: 
     installerOptions: { clientOptions: { slackApiUrl: apiUrl, timeout: 10_000, retryConfig: { retries: 0 } } },
   })
   const { client } = receiver
-  let closing: AbortController | undefined
+  const closing = new AbortController()
+  let keeping: Promise<void> | undefined
 
   guardMessages(receiver, log)
   client.on('ws_message', (data: unknown) => {
-    if (typeof data === 'string' && isDisconnect(data)) void cutSoon()
+    if (typeof data === 'string' && isDisconnect(data)) void cutUnlessClosed()
   })
 
-  /** The client has sent its close frame; a second `disconnect` in that state cuts the connection. */
-  async function cutSoon(): Promise<void> {
-    const over = new AbortController()
-    const ended = () => over.abort()
+  /** Waits for the connection to end by itself; true if it did. */
+  async function endsSoon(): Promise<boolean> {
+    const waiting = new AbortController()
+    const ended = () => waiting.abort()
     client.once('disconnected', ended)
-    try {
-      await delay(CLOSING_MS, undefined, { signal: over.signal, ref: false })
-      void client.disconnect()
-    } catch {
-      // It ended by itself.
-    } finally {
-      client.off('disconnected', ended)
-    }
+    const silent = await delay(CLOSING_MS, true, { signal: waiting.signal }).catch(() => false)
+    client.off('disconnected', ended)
+    return !silent
   }
 
-  /** One attempt: resolves at hello, rejects when the connection fails or stays silent. */
+  /** The client has sent its close frame; `disconnect` in that state cuts the connection. */
+  async function cutUnlessClosed(): Promise<void> {
+    if (!(await endsSoon())) void client.disconnect()
+  }
+
+  /** Closes in good manner, then by force. */
+  async function hangUp(): Promise<void> {
+    const ending = cutUnlessClosed()
+    void client.disconnect()
+    await ending
+  }
+
+  /** One attempt: resolves at hello, rejects when the connection fails or Slack stays silent. */
   async function connect(): Promise<void> {
     let timer: NodeJS.Timeout | undefined
-    const silent = new Promise<never>((_, reject) => {
-      client.once('connecting', () => {
-        timer = setTimeout(() => {
-          reject(new Error(`no hello within ${HELLO_TIMEOUT_MS} ms`))
-          void client.disconnect()
-          void cutSoon()
-        }, HELLO_TIMEOUT_MS)
-      })
-    })
-    const started = client.start()
-    started.catch(() => {})
-    silent.catch(() => {})
+    let silent = false
+    const expectHello = () => {
+      timer = setTimeout(() => {
+        silent = true
+        void hangUp()
+      }, HELLO_TIMEOUT_MS)
+    }
+    client.once('connecting', expectHello)
     try {
-      await Promise.race([started, silent])
+      await client.start()
+    } catch (error) {
+      // Ended before hello, the client rejects with nothing.
+      if (silent) throw new Error(`Slack said no hello within ${HELLO_TIMEOUT_MS / 1000} s`)
+      throw error ?? new Error('Slack closed the connection before it said hello')
     } finally {
       clearTimeout(timer)
+      client.off('connecting', expectHello)
     }
   }
 
@@ -94,9 +103,14 @@ export function createSocket({ appToken, apiUrl, log, logger, startTimeoutMs }: 
   async function keep(signal: AbortSignal, onOpen: () => void, onRefused: (error: unknown) => void): Promise<void> {
     let pause = FIRST_PAUSE_MS
     while (!signal.aborted) {
-      const ended = new Promise<void>((resolve) => client.once('disconnected', () => resolve()))
+      let over = () => {}
+      const ended = new Promise<void>((resolve) => {
+        over = resolve
+      })
+      client.once('disconnected', over)
       try {
         await connect()
+        if (signal.aborted) return await hangUp()
         pause = FIRST_PAUSE_MS
         onOpen()
         await ended
@@ -107,6 +121,8 @@ export function createSocket({ appToken, apiUrl, log, logger, startTimeoutMs }: 
         log.warn({ reason: messageOf(error), pauseMs: pause }, 'no connection to Slack; trying again')
         await delay(pause * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {})
         pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
+      } finally {
+        client.off('disconnected', over)
       }
     }
   }
@@ -114,38 +130,30 @@ export function createSocket({ appToken, apiUrl, log, logger, startTimeoutMs }: 
   return {
     receiver,
     async open() {
-      closing = new AbortController()
       const { signal } = closing
+      let lastReason = 'Slack said nothing'
+      let timer: NodeJS.Timeout | undefined
       try {
         await new Promise<void>((resolve, reject) => {
-          let lastReason = 'Slack said nothing'
-          const timer = setTimeout(() => reject(noConnection(startTimeoutMs, lastReason)), startTimeoutMs)
-          signal.addEventListener('abort', () => clearTimeout(timer))
-          const opened = () => {
-            clearTimeout(timer)
-            resolve()
-          }
-          const refused = (error: unknown) => {
+          timer = setTimeout(() => reject(noConnection(startTimeoutMs, lastReason)), startTimeoutMs)
+          keeping = keep(signal, resolve, (error) => {
             lastReason = messageOf(error)
             const problem = appTokenProblem(error)
             if (problem) reject(new SetupError([problem], { cause: error }))
-          }
-          void keep(signal, opened, refused)
+          })
         })
       } catch (error) {
         closing.abort()
         void client.disconnect()
         throw error
+      } finally {
+        clearTimeout(timer)
       }
     },
     async close() {
-      if (!closing || closing.signal.aborted) return
       closing.abort()
-      const ended = new Promise<void>((resolve) => client.once('disconnected', () => resolve()))
-      void client.disconnect()
-      await Promise.race([ended, delay(CLOSING_MS)])
-      // Whatever did not close by itself is cut.
-      void client.disconnect()
+      await hangUp()
+      await Promise.race([keeping, delay(CLOSING_MS, undefined, { ref: false })])
     },
   }
 }

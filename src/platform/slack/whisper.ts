@@ -4,7 +4,7 @@ import type { ThreadRef } from '../../shared/thread.ts'
 import type { Place } from '../platform.ts'
 import type { SlackCalls } from './calls.ts'
 import { rootOf } from './inbound.ts'
-import { payloadOf } from './payload.ts'
+import { privately } from './payload.ts'
 
 /** Slack takes answers to a `response_url` for 30 minutes, five times. */
 const ANSWER_TIMEOUT_MS = 10_000
@@ -21,16 +21,16 @@ export async function whisper(
   markdown: string,
   token?: string,
 ): Promise<boolean> {
-  const { text, blocks } = payloadOf({ markdown, kind: 'notice' })
+  const words = privately(markdown)
   const root = 'id' in where ? rootOf(where) : undefined
-  if (token && (await answer(token, { text, blocks, ...(root && { thread_ts: root }) }, log))) return true
+  if (token && (await answer(token, { ...words, ...(root && { thread_ts: root }) }, log))) return true
   try {
     await calls.write('chat.postEphemeral', (client) =>
       client.chat.postEphemeral({
         channel: where.channel,
         user: personId,
-        text,
-        blocks,
+        text: words.text,
+        blocks: words.blocks,
         ...(root && { thread_ts: root }),
       }),
     )
@@ -46,7 +46,7 @@ async function answer(url: string, body: object, log: Log): Promise<boolean> {
     const response = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ response_type: 'ephemeral', replace_original: false, ...body }),
+      body: JSON.stringify(body),
       signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
     })
     await response.arrayBuffer()

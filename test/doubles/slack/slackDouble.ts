@@ -16,7 +16,6 @@ import { clientMsgId, createWorld, type Fields, type SlackChannel, type SlackMes
 /** Scopes of the bot token unless a test takes some away: those of manifest.yml. */
 export const ALL_SCOPES = [
   'app_mentions:read',
-  'assistant:write',
   'channels:history',
   'chat:write',
   'commands',
