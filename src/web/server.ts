@@ -40,7 +40,7 @@ export interface Health {
 
 export interface WebServer {
   /** Listens. `consoleLink` is what a person opens; with a token it carries it, so it is printed and never logged. */
-  start(): Promise<{ url: string; consoleLink: string | null }>
+  start(): Promise<{ url: string; port: number; consoleLink: string | null }>
   /** Takes no new requests, ends live views, lets answers under way finish for at most `graceMs`. */
   stop(graceMs: number): Promise<void>
 }
@@ -104,6 +104,8 @@ export function createWebServer(options: WebOptions): WebServer {
     const probes = getRequestListener(probesOf(options).fetch, { overrideGlobalObjects: false })
 
     server.on('request', (request, response) => {
+      // A connection that is kept alive would hold up the end although its last answer is given.
+      response.once('close', () => closing.signal.aborted && setImmediate(() => server.closeIdleConnections()))
       const path = (request.url ?? '').split('?', 1)[0]
       // These two carry no session and tell no secrets: Slack's requests are signed, and probes come by whatever name.
       if (path === '/slack/events' && slackEvents) return slackEvents(request, response)
@@ -122,7 +124,7 @@ export function createWebServer(options: WebOptions): WebServer {
 
     const url = publicUrl?.origin ?? `http://${inUrl(host)}:${port}`
     const consoleLink = token === null ? `${url}/console` : `${url}/console/sign-in#${encodeURIComponent(token)}`
-    return { url, consoleLink: options.console ? consoleLink : null }
+    return { url, port, consoleLink: options.console ? consoleLink : null }
   }
 
   function listen(): Promise<number> {

@@ -19,11 +19,9 @@ function plain(line: string): string {
 }
 
 function shorten(text: string): string {
-  const graphemes = [...new Intl.Segmenter().segment(text.slice(0, LONGEST * 8))]
-  if (graphemes.length <= LONGEST) return text
-  return `${graphemes
-    .slice(0, LONGEST - 1)
-    .map(({ segment }) => segment)
-    .join('')
-    .trimEnd()}…`
+  // Bounded before it is cut into graphemes: one of them may be as long as somebody likes.
+  const segments = new Intl.Segmenter().segment(text.slice(0, LONGEST * 16))[Symbol.iterator]()
+  const graphemes = [...segments.take(LONGEST + 1)].map(({ segment }) => segment)
+  if (graphemes.length <= LONGEST) return graphemes.join('')
+  return `${graphemes.slice(0, -2).join('').trimEnd()}…`
 }

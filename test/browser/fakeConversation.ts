@@ -1,0 +1,54 @@
+import type {
+  ChatPlatform,
+  Click,
+  IncomingCommand,
+  IncomingMessage,
+  PlatformInbox,
+} from '../../src/platform/platform.ts'
+import type { MessageRef, ThreadRef } from '../../src/shared/thread.ts'
+
+/**
+ * A conversation without a model: it hears what the console hands over, once per event id, and says what a test tells it
+ * to say, with the same calls that the real one makes.
+ */
+export function fakeConversation(platform: () => ChatPlatform) {
+  const messages: IncomingMessage[] = []
+  const commands: IncomingCommand[] = []
+  const clicks: Click[] = []
+  const seen = new Set<string>()
+  let answer: (thread: ThreadRef, event: IncomingMessage | IncomingCommand) => void = () => {}
+  let posts = 0
+
+  async function hear<T extends IncomingMessage | IncomingCommand>(event: T, kept: T[]) {
+    if (seen.has(event.id)) return { outcome: 'duplicate' as const }
+    seen.add(event.id)
+    kept.push(event)
+    answer(event.thread!, event)
+    return { outcome: 'accepted' as const }
+  }
+
+  const inbox: PlatformInbox = {
+    message: (message) => hear(message, messages),
+    command: (command) => hear(command, commands),
+    async click(click) {
+      clicks.push(click)
+      return { text: `You pressed ${click.action}.` }
+    },
+    followed: async () => [],
+  }
+
+  return {
+    inbox,
+    messages,
+    commands,
+    clicks,
+    /** What happens when something arrives; it goes on beside the request, as a run does. */
+    onEvent(reaction: typeof answer) {
+      answer = reaction
+    },
+    post: (thread: ThreadRef, markdown: string, more: object = {}): Promise<MessageRef> =>
+      platform().post(thread, { markdown, kind: 'answer', ...more }, { key: `k${posts++}` }),
+    edit: (thread: ThreadRef, ref: MessageRef, markdown: string, more: object = {}): Promise<void> =>
+      platform().edit(thread, ref, { markdown, kind: 'answer', ...more }),
+  }
+}
