@@ -77,6 +77,8 @@ function mendFor(error: DiscordAPIError, rights: readonly Right[]): string {
   switch (error.code) {
     case Code.CannotSendMessagesToThisUser:
       return 'the person has to allow direct messages from this server.'
+    case Code.CannotReplyWithoutPermissionToReadMessageHistory:
+      return 'I need the permission "Read Message History" in this channel.'
     case Code.ThreadLocked:
       return 'the thread has to be unlocked, or I need the permission "Manage Threads".'
     case Code.MaximumActiveThreads:

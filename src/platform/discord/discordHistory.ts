@@ -73,7 +73,28 @@ export async function readHistory(
     }
     found.push(past)
   }
+  const root = cut && limit > 1 ? await firstOf(thread, botId, { client, api }) : undefined
+  // What the thread is about stands in its first message: it takes the place of the oldest of the others.
+  if (root) found.splice(limit - 1, 1, root)
   return { messages: found.reverse(), cut }
+}
+
+/** The message that a thread was opened on, or a forum post's first one: their id is the thread's. */
+async function firstOf(
+  thread: ThreadRef,
+  botId: string,
+  { client, api }: { client: Client; api: DiscordApi },
+): Promise<PastMessage | undefined> {
+  if (!thread.thread) return undefined
+  for (const id of new Set([thread.channel, thread.thread])) {
+    const channel = client.channels.cache.get(id)
+    if (!channel?.isTextBased()) continue
+    const first = await api
+      .call<Message>('read the first message', ['Read Message History'], () => channel.messages.fetch(thread.id))
+      .catch(() => undefined)
+    if (first) return pastOf(first, botId)
+  }
+  return undefined
 }
 
 async function toPast(message: Message, botId: string, api: DiscordApi): Promise<PastMessage | undefined> {

@@ -1,5 +1,6 @@
 import { type Client, Routes } from 'discord.js'
-import { SetupError } from '../../shared/errors.ts'
+import { discordSize } from '../../render/discord.ts'
+import { PlatformError, SetupError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { MessageRef, ThreadRef } from '../../shared/thread.ts'
 import { type Wording, wordingFor } from '../../shared/wording/wording.ts'
@@ -16,7 +17,6 @@ import { createPlaceholders } from './placeholders.ts'
 import { createPosts, FILE_BYTES } from './posts.ts'
 import { warnOfMissingRights } from './preflight.ts'
 import { createReactions } from './reactions.ts'
-import { discordSize } from './renderText.ts'
 import { createThreads } from './threads.ts'
 
 const START_LIMIT_MS = 30_000
@@ -53,8 +53,9 @@ export interface DiscordOptions {
 
 /** Discord as a chat platform, on discord.js. */
 export function createDiscordPlatform(options: DiscordOptions): ChatPlatform {
-  const { token, guildId, apiUrl = 'https://discord.com/api', now = Date.now } = options
+  const { guildId, apiUrl = 'https://discord.com/api', now = Date.now } = options
   const log = options.log.child({ platform: 'discord' })
+  const token = options.token.trim().replace(/^Bot\s+/i, '')
   const wording = options.wording ?? wordingFor('en')
   const { requestTimeoutMs } = options
   const client = createClient({ apiUrl, log, ...(requestTimeoutMs ? { requestTimeoutMs } : {}) })
@@ -72,8 +73,14 @@ export function createDiscordPlatform(options: DiscordOptions): ChatPlatform {
     const interactionId = /^command:(\d+)$/.exec(post.key)?.[1]
     const placeholder = interactionId ? await placeholders.find(interactionId, place.channel) : undefined
     if (!placeholder) return posts.send({ channel: place.channel }, body, post)
-    await posts.edit(placeholder, body)
-    return placeholder
+    try {
+      await posts.edit(placeholder, body)
+      return placeholder
+    } catch (error) {
+      // Somebody has deleted it meanwhile.
+      if (!(error instanceof PlatformError) || error.kind !== 'notFound') throw error
+      return posts.send({ channel: place.channel }, body, post)
+    }
   }
 
   return {
@@ -82,7 +89,7 @@ export function createDiscordPlatform(options: DiscordOptions): ChatPlatform {
     size: discordSize,
 
     async start(inbox) {
-      if (token.trim() === '') throw new SetupError([{ problem: 'DISCORD_TOKEN is empty.', mend: TOKEN_MEND }])
+      if (token === '') throw new SetupError([{ problem: 'DISCORD_TOKEN is empty.', mend: TOKEN_MEND }])
       inbound.listen(inbox)
       await connect(client, token, apiUrl, options.startLimitMs ?? START_LIMIT_MS)
       const applicationId = client.application?.id ?? botId()

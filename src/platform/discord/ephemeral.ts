@@ -1,11 +1,11 @@
 import { type APIMessage, MessageFlags, Routes } from 'discord.js'
+import { renderDiscord } from '../../render/discord.ts'
 import { PlatformError } from '../../shared/errors.ts'
 import type { DiscordApi } from './discordApi.ts'
-import { toPayload } from './payload.ts'
 
 /** Says something to the interaction's person alone. False when its token has ended (15 minutes). */
 export async function followUp(api: DiscordApi, applicationId: string, token: string, text: string): Promise<boolean> {
-  const payload = toPayload({ markdown: text, kind: 'notice' })
+  const payload = renderDiscord({ markdown: text, kind: 'notice' })
   const body = { ...payload, flags: payload.flags | MessageFlags.Ephemeral }
   try {
     await api.call<APIMessage>('answer privately', [], (rest) =>

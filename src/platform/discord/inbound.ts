@@ -37,6 +37,8 @@ export function createInbound(options: {
   const caughtUp = createRecent<string>(REMEMBERED)
   let inbox: PlatformInbox | undefined
   let toldOfMissingContent = false
+  let gaps = 0
+  let closedGaps = 0
 
   const onInteraction = createInteractions({
     ...options,
@@ -76,15 +78,32 @@ export function createInbound(options: {
       run: async () => {
         const upTo = caughtUp.get(incoming.thread.id)
         if (upTo !== undefined && !incoming.edited && BigInt(incoming.id) <= BigInt(upTo)) return
-        await inbox?.message(incoming)
+        await hand(incoming)
       },
     })
   }
 
-  /** After a fresh session: what was missed goes first, then what came meanwhile. */
+  /** A refusal is for the sender alone: it can be told in a direct message, and nowhere else. */
+  async function hand(incoming: IncomingMessage): Promise<void> {
+    const receipt = await inbox?.message(incoming)
+    if (receipt?.outcome !== 'refused' || incoming.addressed !== 'direct') return
+    await posts
+      .send(
+        { channel: incoming.ref.channel },
+        { markdown: receipt.text, kind: 'notice' },
+        { key: `refused:${incoming.id}` },
+      )
+      .catch((error) => log.warn({ error }, 'a refusal could not be told'))
+  }
+
+  /** After a fresh session: what was missed goes first, then what came meanwhile. Of two at a time the later one lets go. */
   async function afterGap(): Promise<void> {
     deliveries.hold()
+    gaps += 1
+    const mine = gaps
     const followed = await followedThreads()
+    if (mine !== gaps) return
+    closedGaps = gaps
     deliveries.release(catchUp.bounded(followed).map(missedOf))
   }
 
@@ -109,7 +128,7 @@ export function createInbound(options: {
       run: async () => {
         for (const message of await catchUp.missed(followed)) {
           const incoming = toIncoming(message, client.user?.id ?? '')
-          if (incoming) await inbox?.message(incoming)
+          if (incoming) await hand(incoming)
           caughtUp.set(lane, message.id)
         }
       },
@@ -153,8 +172,15 @@ export function createInbound(options: {
         guarded(() => deliveries.hold()),
       )
       client.on(
+        Events.MessageDelete,
+        guarded(({ id }) => posts.heardDeleted(id)),
+      )
+      client.on(
         Events.ShardResume,
-        guarded(() => deliveries.release()),
+        guarded(() => {
+          // Discord has replayed everything itself, unless an older gap is still being read.
+          if (gaps === closedGaps) deliveries.release()
+        }),
       )
       client.on(
         Events.ShardReady,

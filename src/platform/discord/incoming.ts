@@ -56,11 +56,16 @@ export function threadOf(message: Message, botId: string): ThreadRef {
   if (channel.isThread()) {
     return { platform: 'discord', account, id: channel.id, channel: channel.parentId ?? channel.id, thread: channel.id }
   }
-  if (channel.type !== ChannelType.GuildText && channel.type !== ChannelType.GuildAnnouncement) {
+  if (!opensThreads(channel.type)) {
     return { platform: 'discord', account, id: message.channelId, channel: message.channelId }
   }
   const root = rootOfReply(message, botId) ?? message.id
   return { platform: 'discord', account, id: root, channel: message.channelId, thread: root }
+}
+
+/** Text and announcement channels; in voice channels and direct messages the channel itself is the conversation. */
+export function opensThreads(type: ChannelType): boolean {
+  return type === ChannelType.GuildText || type === ChannelType.GuildAnnouncement
 }
 
 function rootOfReply(message: Message, botId: string): string | undefined {

@@ -7,7 +7,7 @@ import type { IncomingCommand, PlatformInbox, Receipt, Sender } from '../platfor
 import type { Deliveries } from './deliveries.ts'
 import type { DiscordApi } from './discordApi.ts'
 import { followUp } from './ephemeral.ts'
-import { DM_ACCOUNT, threadOf } from './incoming.ts'
+import { DM_ACCOUNT, opensThreads, threadOf } from './incoming.ts'
 import { readButton } from './payload.ts'
 import type { People } from './people.ts'
 import type { Placeholders } from './placeholders.ts'
@@ -91,11 +91,11 @@ export function createInteractions(options: {
     const account = guildId ?? DM_ACCOUNT
     const inThread = channel?.isThread() ?? false
     const parent = channel?.isThread() ? (channel.parentId ?? channel.id) : channelId
-    // Threads can be opened in text and announcement channels; elsewhere (direct, voice) the channel is the conversation.
-    const hasThreads = channel !== null && 'threads' in channel
+    // A server's channel that is not cached is most likely a text channel.
+    const hasThreads = channel === null ? guildId !== null : opensThreads(channel.type)
     const thread: ThreadRef | undefined = inThread
       ? { platform: 'discord', account, id: channelId, channel: parent, thread: channelId }
-      : hasThreads || (channel === null && guildId !== null)
+      : hasThreads
         ? undefined
         : { platform: 'discord', account, id: channelId, channel: channelId }
     return {

@@ -66,8 +66,7 @@ export function createPlaceholders({ client, api }: { client: Client; api: Disco
     },
 
     async find(interactionId, channel) {
-      const present = known.get(interactionId)
-      return present === undefined ? search(interactionId, channel) : present
+      return (await known.get(interactionId)) ?? search(interactionId, channel)
     },
 
     async showAs(interactionId, text) {

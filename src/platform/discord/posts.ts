@@ -1,10 +1,11 @@
-import { type APIMessage, Routes } from 'discord.js'
+import { type APIMessage, RESTJSONErrorCodes as Code, Routes } from 'discord.js'
+import { type DiscordMessage, renderDiscord } from '../../render/discord.ts'
 import { PlatformError } from '../../shared/errors.ts'
 import type { MessageRef, ThreadRef } from '../../shared/thread.ts'
 import type { MessageBody, OutgoingFile, PostOptions } from '../platform.ts'
 import type { DiscordApi } from './discordApi.ts'
 import type { Right } from './discordErrors.ts'
-import { nonceOf, type Payload, toEdit, toPayload } from './payload.ts'
+import { nonceOf, toEdit } from './payload.ts'
 import { createRecent } from './recent.ts'
 import type { Destination, Threads } from './threads.ts'
 
@@ -13,6 +14,8 @@ export const FILE_BYTES = 10 * 1024 * 1024
 /** How many of a channel's newest messages are read to find one whose answer was lost. */
 const LOOK_BACK = 100
 const REMEMBERED = 5_000
+/** How often a message that people deleted can be sent anew within the minutes that Discord remembers its nonces. */
+const MOST_COPIES = 3
 
 /**
  * Sends, edits and removes messages. The same key makes one message:
@@ -32,6 +35,8 @@ export interface Posts {
   upload(thread: ThreadRef, file: OutgoingFile, options: PostOptions): Promise<MessageRef>
   /** The gateway told one of our own messages. */
   heardOwn(nonce: string, ref: MessageRef): void
+  /** The gateway told that a message is gone. */
+  heardDeleted(id: string): void
 }
 
 export function createPosts(options: { api: DiscordApi; threads: Threads; botId: () => string }): Posts {
@@ -47,7 +52,7 @@ export function createPosts(options: { api: DiscordApi; threads: Threads; botId:
 
   async function sendOnce(
     to: Destination,
-    payload: Payload,
+    payload: DiscordMessage,
     { key, inDoubt }: PostOptions,
     files: { name: string; data: Buffer }[] = [],
   ): Promise<MessageRef> {
@@ -57,20 +62,37 @@ export function createPosts(options: { api: DiscordApi; threads: Threads; botId:
       if (found) return found
     }
     const reply = to.replyTo ? { message_reference: { message_id: to.replyTo, fail_if_not_exists: false } } : {}
-    const body = { ...payload, ...reply, nonce, enforce_nonce: true }
-    const message = await api.call<APIMessage>('send a message', rightsFor(files), (rest) =>
-      rest.post(Routes.channelMessages(to.channel), files.length > 0 ? { body, files } : { body }),
-    )
+    const message = await create(to.channel, key, { ...payload, ...reply }, files)
     const ref = remember(nonce, { channel: message.channel_id, id: message.id })
     // The nonce brought back the message of an earlier attempt, which may have said something else.
     if (message.content !== payload.content.trim()) await patch(ref, payload)
     return ref
   }
 
+  /** Sends with the key's nonce. Discord remembers nonces of deleted messages, too, and refuses them: then a next one is used. */
+  async function create(
+    channel: string,
+    key: string,
+    payload: object,
+    files: { name: string; data: Buffer }[],
+  ): Promise<APIMessage> {
+    for (let copy = 0; ; copy++) {
+      const nonce = nonceOf(copy === 0 ? key : `${key}\n${copy}`)
+      const body = { ...payload, nonce, enforce_nonce: true }
+      try {
+        return await api.call<APIMessage>('send a message', rightsFor(files), (rest) =>
+          rest.post(Routes.channelMessages(channel), files.length > 0 ? { body, files } : { body }),
+        )
+      } catch (error) {
+        if (copy === MOST_COPIES || !isDeleted(error)) throw error
+      }
+    }
+  }
+
   async function findByContent(
     channel: string,
     nonce: string,
-    payload: Payload,
+    payload: DiscordMessage,
     fileName: string | undefined,
   ): Promise<MessageRef | undefined> {
     const query = new URLSearchParams({ limit: String(LOOK_BACK) })
@@ -87,16 +109,16 @@ export function createPosts(options: { api: DiscordApi; threads: Threads; botId:
     return found ? remember(nonce, { channel, id: found.id }) : undefined
   }
 
-  async function patch(ref: MessageRef, payload: Payload): Promise<void> {
+  async function patch(ref: MessageRef, payload: DiscordMessage): Promise<void> {
     await api.call('edit a message', ['View Channel'], (rest) =>
       rest.patch(Routes.channelMessage(ref.channel, ref.id), { body: payload }),
     )
   }
 
   return {
-    post: (thread, body, options) => threads.within(thread, (to) => sendOnce(to, toPayload(body), options)),
+    post: (thread, body, options) => threads.within(thread, (to) => sendOnce(to, renderDiscord(body), options)),
 
-    send: (to, body, options) => sendOnce(to, toPayload(body), options),
+    send: (to, body, options) => sendOnce(to, renderDiscord(body), options),
 
     async edit(ref, body) {
       const payload = toEdit(body)
@@ -132,12 +154,24 @@ export function createPosts(options: { api: DiscordApi; threads: Threads; botId:
           `the file has ${data.byteLength} bytes, Discord takes ${FILE_BYTES}`,
         )
       }
-      const payload = toPayload({ markdown: file.comment ?? '', kind: 'notice' })
+      const payload = renderDiscord({ markdown: file.comment ?? '', kind: 'notice' })
+      // A file can stand without words.
+      if (!file.comment) payload.content = ''
       return threads.within(thread, (to) => sendOnce(to, payload, options, [{ name: file.name, data }]))
     },
 
     heardOwn: remember,
+
+    heardDeleted(id) {
+      const nonce = nonceOfMessage.get(id)
+      if (nonce !== undefined) refOfNonce.delete(nonce)
+      nonceOfMessage.delete(id)
+    },
   }
+}
+
+function isDeleted(error: unknown): boolean {
+  return error instanceof PlatformError && error.code === String(Code.UnknownMessage)
 }
 
 function rightsFor(files: readonly unknown[]): Right[] {

@@ -3,9 +3,11 @@ import {
   type Client,
   RESTJSONErrorCodes as Code,
   DiscordAPIError,
+  PermissionFlagsBits,
   Routes,
   ThreadAutoArchiveDuration,
 } from 'discord.js'
+import { renderDiscord } from '../../render/discord.ts'
 import { PlatformError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { ThreadRef } from '../../shared/thread.ts'
@@ -13,7 +15,7 @@ import type { Wording } from '../../shared/wording/wording.ts'
 import type { DiscordApi } from './discordApi.ts'
 import type { Right } from './discordErrors.ts'
 import { inboundText } from './inboundText.ts'
-import { nonceOf, toPayload } from './payload.ts'
+import { nonceOf } from './payload.ts'
 import { createRecent } from './recent.ts'
 import { threadName } from './threadName.ts'
 
@@ -25,7 +27,11 @@ export interface Destination {
 
 /** How many threads a process remembers; the rest it asks Discord for. */
 const REMEMBERED = 5_000
-const THREAD_RIGHTS: Right[] = ['Create Public Threads', 'Send Messages in Threads']
+const BITS = {
+  'Create Public Threads': PermissionFlagsBits.CreatePublicThreads,
+  'Send Messages in Threads': PermissionFlagsBits.SendMessagesInThreads,
+}
+const THREAD_RIGHTS = ['Create Public Threads', 'Send Messages in Threads'] as const
 
 /** Opens threads when they are first written into, and finds the way where they can't be opened. */
 export interface Threads {
@@ -35,8 +41,6 @@ export interface Threads {
   within<T>(thread: ThreadRef, send: (to: Destination) => Promise<T>): Promise<T>
   /** Opens the thread on a message; one that is there already is fine. Without the right, answers go into the channel. */
   openOn(thread: ThreadRef, text: string): Promise<void>
-  /** True for a thread that was heard of but that nothing has been written into yet. */
-  isUnopened(thread: ThreadRef): boolean
 }
 
 export function createThreads(options: { client: Client; api: DiscordApi; log: Log; wording: Wording }): Threads {
@@ -84,10 +88,10 @@ export function createThreads(options: { client: Client; api: DiscordApi; log: L
 
   /** Answers in the channel from here on, and says once which right is missing. */
   async function stayInChannel(thread: ThreadRef, refusal: PlatformError): Promise<void> {
-    const mend = refusal.mend ?? ''
+    const mend = wording.needPermissions(missingRights(client, thread.channel))
     log.warn({ thread: thread.id, channel: thread.channel, error: refusal }, `answers go into the channel: ${mend}`)
     const body = {
-      ...toPayload({ markdown: wording.cannotOpenThread(mend), kind: 'notice' }),
+      ...renderDiscord({ markdown: wording.cannotOpenThread(mend), kind: 'notice' }),
       message_reference: { message_id: thread.id, fail_if_not_exists: false },
       nonce: nonceOf(`no thread:${thread.id}`),
       enforce_nonce: true,
@@ -142,9 +146,15 @@ export function createThreads(options: { client: Client; api: DiscordApi; log: L
       if (isOpen(thread) || inChannel.has(thread.id)) return
       await create(thread, threadName(text))
     },
-
-    isUnopened: (thread) => !needsNoThread(thread) && names.has(thread.id) && !isOpen(thread),
   }
+}
+
+/** Which of the rights for threads the bot lacks in a channel, by its cached roles; all of them where that can't be told. */
+function missingRights(client: Client, channelId: string): Right[] {
+  const channel = client.channels.cache.get(channelId)
+  const has = channel && 'permissionsFor' in channel && client.user ? channel.permissionsFor(client.user) : null
+  const missing = has ? THREAD_RIGHTS.filter((right) => !has.has(BITS[right])) : []
+  return missing.length > 0 ? missing : [...THREAD_RIGHTS]
 }
 
 function isRightMissing(error: unknown): error is PlatformError {

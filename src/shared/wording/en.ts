@@ -33,6 +33,8 @@ export const en = {
   planWithoutTask: 'What should I plan? Put the task behind `plan`.',
   planFor: (name: string, task: string) => `**${name}** asked for a plan: ${task}`,
   cannotOpenThread: (mend: string) => `I can't open a thread here: ${mend}`,
+  needPermissions: (rights: readonly string[]) =>
+    `I need the permission ${rights.map((right) => `"${right}"`).join(' and ')} in this channel.`,
   newContext: 'Fresh start: from here on I no longer see what stands above.',
   shared: 'The transcript of this thread so far.',
   nothingToShare: 'There is nothing to share in this thread yet.',

@@ -28,6 +28,7 @@ export const zh: Wording = {
   planWithoutTask: '要规划什么？请把任务写在 `plan` 后面。',
   planFor: (name, task) => `**${name}** 请求一份计划：${task}`,
   cannotOpenThread: (mend) => `我无法在这里新建话题：${mend}`,
+  needPermissions: (rights) => `我在此频道需要权限 ${rights.map((right) => `“${right}”`).join('、')}。`,
   newContext: '重新开始：从这里起，我不再看到上面的内容。',
   shared: '本话题到目前为止的记录。',
   nothingToShare: '本话题还没有可以分享的内容。',
