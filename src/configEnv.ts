@@ -1,4 +1,5 @@
 /** The part of the configuration that comes from the environment: tokens, addresses, where to store and where to listen. */
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import type { Problem } from './shared/errors.ts'
@@ -210,7 +211,7 @@ export function engineFrom(environment: Environment, store: StoreConfig, problem
 
 export function webFrom(environment: Environment, problems: Problem[]): { host: string; port: number } {
   const host = (environment.HOST ?? '127.0.0.1').replace(/^\[(.*)\]$/, '$1')
-  if (!/^[\w.:%-]+$/.test(host) || /:\d+$/.test(host.replace(/^.*:.*:/, ''))) {
+  if (isIP(host) === 0 && !/^[\w.-]+$/.test(host)) {
     problems.push({
       problem: '`HOST` is not a host name or address.',
       mend: 'Use a bare address such as `127.0.0.1` or `0.0.0.0`; the port goes into `PORT`.',

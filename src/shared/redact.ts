@@ -30,7 +30,10 @@ export const LEAST_SECRET_LENGTH = 8
 /** A single word such as `postgres` or `Password`: as a password it is no secret, and masking it would spoil ordinary text. */
 const PLAIN_WORD = /^(?:[A-Z]?[a-z]{1,14}|[A-Z]{1,15})$/
 
-/** Characters that are kept before the pending text, so that a shape which begins with `Authorization: ` is still seen. */
+/**
+ * Characters that are kept before the pending text (more up to a border), so that a shape which begins with
+ * `Authorization: ` is still seen.
+ */
 const CONTEXT = 128
 /** The longest run without a space that a stream holds back, in case it becomes a token. */
 const LONGEST_RUN = 2_048
@@ -162,14 +165,15 @@ function maskedValue(value: unknown, mask: (text: string) => string): unknown {
 // Streams ---------------------------------------------------------------------------------------------------------------
 
 function createStream(findAll: (text: string) => Range[], longestSpaced: number, longestRun: number): RedactedStream {
-  /** Text that was handed out already (at most `CONTEXT` characters), then text that is held back. */
+  /** Text that was handed out already (some `CONTEXT` characters), then text that is held back. */
   let raw = ''
   let given = 0
 
   const release = (upTo: number, ranges: readonly Range[]): string => {
-    const inside = ranges.filter(({ start, end }) => start >= given && end <= upTo)
-    const text = masked(raw.slice(0, upTo), inside, given)
-    const keepFrom = contextStart(Math.max(0, upTo - CONTEXT), ranges)
+    const due = ranges.filter(({ end }) => end > given && end <= upTo)
+    const unseen = due.map((range) => ({ ...range, start: Math.max(range.start, given) }))
+    const text = masked(raw.slice(0, upTo), unseen, given)
+    const keepFrom = contextStart(borderBefore(raw.slice(0, Math.max(0, upTo - CONTEXT)), longestRun), ranges)
     raw = raw.slice(keepFrom)
     given = upTo - keepFrom
     return text
@@ -179,8 +183,8 @@ function createStream(findAll: (text: string) => Range[], longestSpaced: number,
     push(piece) {
       raw += piece
       const ranges = findAll(raw)
-      let cut = borderBefore(raw, longestRun)
-      cut = Math.min(cut, raw.length - longestSpaced, openKey(raw))
+      const sure = Math.min(Math.max(0, raw.length - longestSpaced), openKey(raw))
+      let cut = borderBefore(raw.slice(0, sure), longestRun)
       // A range that reaches the end may still grow; one across the cut stays whole.
       for (const { start, end } of ranges.toReversed())
         if ((end === raw.length && end > given) || (start < cut && cut < end)) cut = Math.min(cut, start)
