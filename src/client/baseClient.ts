@@ -41,6 +41,10 @@ export interface ChatResponse {
   model: string
   /** Normalised: `length` means cut by the output limit (none of its calls may run), `filtered` stopped by the provider. */
   finish: 'stop' | 'toolCalls' | 'length' | 'filtered'
+  /** The provider's own word for it; for the log. */
+  rawFinish?: string
+  /** The model's words for declining, where the provider sends them apart from the text; `content` holds them too then. */
+  refusal?: string
   reasoning?: { field: string; text: string; provider: string; model: string }
 }
 

@@ -1,0 +1,249 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import OpenAI, { APIError } from 'openai'
+import { isAbort, ModelError } from '../shared/errors.ts'
+import { type Log, silentLog } from '../shared/log.ts'
+import type { Message } from '../shared/message.ts'
+import { BaseClient, type ChatParams, type ChatResponse } from './baseClient.ts'
+import { type Compat, detectCompat } from './compat.ts'
+import { abortError, BrokenStream, toModelError } from './modelErrors.ts'
+import { OPTIONAL_FIELDS, type OptionalField, requestBody } from './requestBody.ts'
+import { createStreamAssembly, type StreamAssembly } from './streamAssembly.ts'
+import type { Prices } from './usage.ts'
+import { openWire } from './wire.ts'
+
+export interface OpenAIClientOptions {
+  /** At least one; a server without keys gets any word. Tried in order, beginning with the one that last worked. */
+  apiKeys: readonly string[]
+  /** Up to and including `/v1`, or what the server has in its place. */
+  baseUrl: string
+  model: string
+  /** Further attempts per key after the first. Default 2. */
+  maxRetries?: number
+  /** The first pause between attempts, in milliseconds; it doubles up to 30 s, give or take a quarter. Default 1000. */
+  retryIntervalMs?: number
+  /**
+   * How long the server may be silent, in milliseconds, before the headers and between any two bytes. Default 300000,
+   * which is also the most: Node's own fetch gives up a silent connection then.
+   */
+  idleTimeoutMs?: number
+  /** What is known of the server beyond what its address tells. */
+  compat?: Partial<Compat>
+  /** US dollars per million tokens, by model. */
+  prices?: Record<string, Prices>
+  log?: Log
+  /** For tests. */
+  fetch?: typeof fetch
+}
+
+const DEFAULT_IDLE_MS = 300_000
+const LONGEST_PAUSE_MS = 30_000
+/** A longer `Retry-After` is not waited for: the caller tells the people how long it would be. */
+const LONGEST_RETRY_AFTER_MS = 60_000
+/** How long a server may keep the connection open after the last word of an answer. */
+const LINGER_MS = 5_000
+
+/**
+ * Any OpenAI-compatible server. Requests go through the SDK's raw stream and our own assembly; retries are ours.
+ *
+ * One client serves many threads at once. What it remembers between calls is about the server, never about an answer: which
+ * key last worked, and which optional fields the server refuses for a model.
+ */
+export class OpenAIClient extends BaseClient {
+  readonly model: string
+  readonly #options: Required<Pick<OpenAIClientOptions, 'maxRetries' | 'retryIntervalMs' | 'idleTimeoutMs'>> &
+    OpenAIClientOptions
+  readonly #log: Log
+  readonly #refused = new Map<string, Set<OptionalField>>()
+  #goodKey = 0
+
+  /** Throws a `RangeError` when there is no key. */
+  constructor(options: OpenAIClientOptions) {
+    super()
+    if (options.apiKeys.length === 0) throw new RangeError('OpenAIClient needs at least one API key')
+    this.model = options.model
+    this.#options = { maxRetries: 2, retryIntervalMs: 1000, idleTimeoutMs: DEFAULT_IDLE_MS, ...options }
+    this.#log = options.log ?? silentLog
+  }
+
+  /** The drained stream: one path for both, and long answers are not cut by time-outs of whole requests. */
+  async chat(messages: readonly Message[], params: ChatParams = {}): Promise<ChatResponse> {
+    // Nobody has seen a piece of it, so a broken stream can always be asked for again.
+    const stream = this.streamChat(messages, { onRestart: () => {}, ...params })
+    while (true) {
+      const { done, value } = await stream.next()
+      if (done) return value
+    }
+  }
+
+  async *streamChat(messages: readonly Message[], params: ChatParams = {}): AsyncGenerator<string, ChatResponse> {
+    const { apiKeys, maxRetries } = this.#options
+    const firstKey = this.#goodKey
+    let failures = 0
+    let last: ModelError | undefined
+    for (let turn = 0; turn < apiKeys.length; turn++) {
+      const key = (firstKey + turn) % apiKeys.length
+      for (let attempt = 0; attempt <= maxRetries; attempt++) {
+        if (last && attempt > 0) await this.#pause(last, attempt, params.signal)
+        const progress = { pieces: 0 }
+        try {
+          const response = yield* this.#attempt(apiKeys[key]!, messages, params, progress)
+          this.#goodKey = key
+          // An empty answer is asked for once more; the second one is the answer.
+          if (!isEmpty(response) || last?.kind === 'emptyResponse' || attempt === maxRetries) return response
+          last = new ModelError('emptyResponse', 'The model server sent an empty answer.', { retryable: true })
+        } catch (error) {
+          if (params.signal?.aborted) throw abortError(params.signal)
+          last = toModelError(error)
+          failures++
+          this.#log.warn(
+            { model: this.#modelOf(params), kind: last.kind, code: last.code, key, attempt, error: last },
+            'a model call failed',
+          )
+          if (progress.pieces > 0) {
+            // The reader has seen text that can't be taken back, unless it says that it can.
+            if (!params.onRestart || !last.retryable) throw last
+            params.onRestart(last)
+          }
+          if (mustStop(last)) throw last
+          if (!last.retryable || (last.retryAfterMs ?? 0) > LONGEST_RETRY_AFTER_MS) break
+        }
+      }
+    }
+    throw this.#exhausted(last!, failures)
+  }
+
+  /** One request with one key; again at once without an optional field that the server refuses by name. */
+  async *#attempt(
+    apiKey: string,
+    messages: readonly Message[],
+    params: ChatParams,
+    progress: { pieces: number },
+  ): AsyncGenerator<string, ChatResponse> {
+    const model = this.#modelOf(params)
+    const compat = detectCompat(this.#options.baseUrl, model, this.#options.compat)
+    const refused = this.#refused.get(model) ?? new Set<OptionalField>()
+    while (true) {
+      const body = requestBody(messages, { ...params, model }, compat, refused)
+      const assembly = createStreamAssembly({
+        model,
+        provider: compat.provider,
+        toolNames: new Set(params.tools?.map((tool) => tool.function.name)),
+        prices: (name) => this.#options.prices?.[name],
+        onUnknownFinish: (word) =>
+          this.#log.info({ model, finish: word }, 'the model server ended an answer with an unknown word'),
+      })
+      try {
+        return yield* this.#stream(apiKey, body, assembly, params.signal, progress)
+      } catch (error) {
+        if (isAbort(error) || params.signal?.aborted) throw error
+        const field = progress.pieces === 0 ? refusedField(error, body) : undefined
+        if (!field) throw toModelError(error)
+        this.#log.info({ model, field }, 'the model server refuses a field; asking without it')
+        refused.add(field)
+        this.#refused.set(model, refused)
+      }
+    }
+  }
+
+  async *#stream(
+    apiKey: string,
+    body: ReturnType<typeof requestBody>,
+    assembly: StreamAssembly,
+    signal: AbortSignal | undefined,
+    progress: { pieces: number },
+  ): AsyncGenerator<string, ChatResponse> {
+    const { baseUrl: baseURL, idleTimeoutMs, fetch } = this.#options
+    const wire = openWire({ idleTimeoutMs, ...(fetch ? { fetch } : {}) })
+    const sdk = new OpenAI({
+      apiKey: apiKey || 'none',
+      baseURL,
+      maxRetries: 0,
+      // The wire's own timer is the only one: it begins with the request and is fed by every byte.
+      timeout: 2 ** 31 - 1,
+      organization: null,
+      project: null,
+      logLevel: 'off',
+      fetch: wire.fetch,
+    })
+    try {
+      try {
+        const chunks = await sdk.chat.completions.create(body, signal ? { signal } : {})
+        for await (const chunk of chunks) {
+          const piece = assembly.push(chunk)
+          if (assembly.finished) wire.expectEnd(LINGER_MS)
+          if (piece) {
+            progress.pieces++
+            yield piece
+          }
+        }
+      } catch (error) {
+        // What breaks after the last word of an answer takes nothing away from it.
+        if (signal?.aborted || !assembly.finished || error instanceof ModelError) throw error
+      }
+      // The SDK ends an aborted stream as if it were whole.
+      if (signal?.aborted) throw abortError(signal)
+      const rest = assembly.flush()
+      if (rest) {
+        progress.pieces++
+        yield rest
+      }
+      const response = assembly.result({ done: wire.done, begun: wire.begun })
+      if (response.refusal !== undefined && response.content === response.refusal) {
+        progress.pieces++
+        yield response.refusal
+      }
+      return response
+    } catch (error) {
+      if (signal?.aborted || error instanceof APIError) throw error
+      throw new BrokenStream(toModelError(error), assembly.soFar())
+    } finally {
+      wire.close()
+    }
+  }
+
+  /** Waits before the next attempt: what the server asked for, else doubling with jitter. Rejects at once on abort. */
+  async #pause(cause: ModelError, attempt: number, signal: AbortSignal | undefined): Promise<void> {
+    const backOff = Math.min(this.#options.retryIntervalMs * 2 ** (attempt - 1), LONGEST_PAUSE_MS)
+    const ms = cause.retryAfterMs ?? backOff * (0.75 + Math.random() / 2)
+    try {
+      await sleep(ms, undefined, signal ? { signal } : {})
+    } catch (error) {
+      throw signal?.aborted ? abortError(signal) : error
+    }
+  }
+
+  #exhausted(last: ModelError, failures: number): ModelError {
+    const { apiKeys } = this.#options
+    if (failures <= 1 && apiKeys.length === 1) return last
+    const keys = apiKeys.length > 1 ? ` with ${apiKeys.length} keys` : ''
+    return new ModelError(last.kind, `${last.message} (${failures} attempts${keys})`, {
+      retryable: last.retryable,
+      ...(last.retryAfterMs === undefined ? {} : { retryAfterMs: last.retryAfterMs }),
+      ...(last.code === undefined ? {} : { code: last.code }),
+      cause: last,
+    })
+  }
+
+  #modelOf(params: ChatParams): string {
+    return params.model ?? this.model
+  }
+}
+
+/** Errors that no other key and no other attempt will mend. */
+function mustStop(error: ModelError): boolean {
+  return error.kind === 'refused' || error.kind === 'contextOverflow'
+}
+
+function isEmpty(response: ChatResponse): boolean {
+  return response.finish === 'stop' && response.content.trim() === '' && response.toolCalls.length === 0
+}
+
+/** The optional field of the request that a 400 or 422 complains of by name. */
+function refusedField(error: unknown, body: object): OptionalField | undefined {
+  if (!(error instanceof APIError) || (error.status !== 400 && error.status !== 422)) return undefined
+  const sent = OPTIONAL_FIELDS.filter((field) => field in body)
+  return (
+    sent.find((field) => error.param === field) ??
+    sent.find((field) => new RegExp(`\\b${field}\\b`).test(error.message))
+  )
+}
