@@ -79,6 +79,11 @@ export class ToolManager {
     return tool
   }
 
+  /** True when there is a tool of this name, on or off. */
+  has(name: string): boolean {
+    return this.#tools.has(name)
+  }
+
   /** Switches a tool on, a dangerous one too; throws for an unknown name. */
   enable(name: string): void {
     this.#switch(name, true)
