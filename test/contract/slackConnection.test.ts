@@ -91,6 +91,19 @@ describe('starting', () => {
     expect(problem!.mend).toContain('Socket Mode is switched on')
   })
 
+  test('a socket on which Slack says no hello is given up for another one', async () => {
+    double.socket.hello = 'never'
+    const platform = slackFor(double, 'socket', { startTimeoutMs: 3_000 })
+    const started = platform.start(createRecordingInbox())
+    await until(() => double.calls('apps.connections.open').length === 1, 'the first attempt')
+    await until(() => double.socket.silent() === 1, 'a silent socket')
+    double.socket.hello = 'atOnce'
+    await started
+    await until(() => double.socket.silent() === 0, 'the end of the silent socket')
+    expect(double.socket.count()).toBe(1)
+    await platform.stop()
+  })
+
   test('a Slack in trouble at the start is tried again', async () => {
     double.fail('apps.connections.open', { kind: 'error', code: 'internal_error' }, 1)
     double.fail('apps.connections.open', { kind: 'http', status: 503 }, 1)

@@ -149,6 +149,20 @@ describe.each<SlackMode>(['socket', 'http'])('what Slack tells by %s', (mode) =>
     await until(() => slack.double.deliveries.pending() === 0, 'the acknowledgement')
   })
 
+  test('what was stored before the program died, unacknowledged, comes again as a duplicate', async () => {
+    const { message } = slack.inbox
+    let deaths = 1
+    slack.inbox.message = async (incoming) => {
+      const receipt = await message(incoming)
+      if (deaths-- > 0) throw new Error('killed between store and acknowledgement')
+      return receipt
+    }
+    slack.double.direct('U0BEN', 'once')
+    await until(() => slack.inbox.deliveries.length === 2, 'the redelivery')
+    await until(() => slack.double.deliveries.pending() === 0, 'the acknowledgement')
+    expect(slack.inbox.messages).toHaveLength(1)
+  })
+
   test('a slow store leads to a redelivery that is a duplicate', async () => {
     let first = true
     slack.inbox.before = async () => {

@@ -41,14 +41,16 @@ describe('what goes to Slack', () => {
     expect(args).not.toHaveProperty('link_names')
   })
 
-  test('a text beyond the 4,000 characters of an edit is edited all the same, and the blocks carry it whole', async () => {
+  test('case SE-01: no call carries more than Slack edits; what is longer is refused before it is sent', async () => {
     const text = noCases ? 'word '.repeat(1_300) : readFileSync(new URL('md/plain_6500.md', CASES), 'utf8')
     const ref = await post(says('…'))
-    await slack.platform.edit(thread, ref, says(text))
-    const { text: fallback } = slack.double.calls('chat.update')[0]!.args
-    expect(String(fallback).length).toBeLessThanOrEqual(4_000)
-    const shown = (await slack.hooks.view(thread)).at(-1)!.text
-    expect(shown.replaceAll(/\s+/g, ' ')).toContain(text.trim().replaceAll(/\s+/g, ' '))
+    expect(await kindOf(slack.platform.edit(thread, ref, says(text)))).toBe('tooLong')
+    expect(await kindOf(post(says(text), 'long'))).toBe('tooLong')
+    expect(slack.double.calls('chat.update')).toHaveLength(0)
+    const fitting = text.slice(0, slack.platform.limits.text - 50)
+    expect(slack.platform.size(fitting)).toBeLessThanOrEqual(slack.platform.limits.text)
+    await slack.platform.edit(thread, ref, says(fitting))
+    expect(String(slack.double.calls('chat.update')[0]!.args.text).length).toBeLessThanOrEqual(4_000)
   })
 
   test('an edit refused as too long says so', async () => {
@@ -213,6 +215,14 @@ describe('what goes to Slack', () => {
       ['ask @Anna &', false],
       ['build failed', true],
     ])
+  })
+
+  test('a thread that can’t be read has no history, and the log says why', async () => {
+    slack.double.fail('conversations.replies', { kind: 'error', code: 'missing_scope', extra: { needed: 'x:history' } })
+    expect(await slack.platform.history(thread, null, 10)).toEqual({ messages: [], cut: true })
+    expect(JSON.stringify(log.lines)).toContain('x:history')
+    slack.double.fail('conversations.replies', { kind: 'error', code: 'fatal_error' })
+    expect(await kindOf(slack.platform.history(thread, null, 10))).toBe('unavailable')
   })
 
   describe('a file', () => {

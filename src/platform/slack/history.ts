@@ -1,3 +1,5 @@
+import { PlatformError } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
 import type { MessageRef, Person, ThreadRef } from '../../shared/thread.ts'
 import type { History, PastMessage } from '../platform.ts'
 import type { SlackCalls } from './calls.ts'
@@ -21,6 +23,7 @@ const SILENT = new Set(['tombstone', 'assistant_app_thread'])
 
 export interface HistoryReader {
   calls: SlackCalls
+  log: Log
   self: Identity
   person(id: string): Promise<Person>
 }
@@ -28,9 +31,25 @@ export interface HistoryReader {
 /**
  * The thread's first message and the newest ones before `before`, together at most `limit`.
  * Slack hands a thread out from its oldest message on, so every page is read, and only what is needed is kept
- * (case TH-05); one call a page of 200.
+ * (case TH-05); one call a page of 200. Where the bot may not read, or the thread is gone, there is no history, and the
+ * log says why.
  */
 export async function readHistory(
+  reader: HistoryReader,
+  thread: ThreadRef,
+  before: MessageRef | null,
+  limit: number,
+): Promise<History> {
+  try {
+    return await readPages(reader, thread, before, limit)
+  } catch (error) {
+    if (!(error instanceof PlatformError) || (error.kind !== 'forbidden' && error.kind !== 'notFound')) throw error
+    reader.log.warn({ reason: error.message, mend: error.mend, thread: thread.id }, 'the thread could not be read')
+    return { messages: [], cut: true }
+  }
+}
+
+async function readPages(
   reader: HistoryReader,
   thread: ThreadRef,
   before: MessageRef | null,

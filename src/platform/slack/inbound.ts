@@ -1,3 +1,4 @@
+import { SLACK_ACTION_PREFIX } from '../../render/slack.ts'
 import type { MessageRef, ThreadRef } from '../../shared/thread.ts'
 import type { Attachment, Click, IncomingCommand, IncomingMessage, Place, Sender } from '../platform.ts'
 import { decodeText, type InboundNames, mentions } from './inboundText.ts'
@@ -133,19 +134,12 @@ export interface SlackBlockActions {
   actions: { action_id: string; value?: string; action_ts?: string }[]
 }
 
-const ACTION_PREFIX = 'toycoder:'
-
-/** The `action_id` of a button; unique within its block, as Slack demands, by the position where an action repeats. */
-export function actionId(action: string, repeat: number): string {
-  return `${ACTION_PREFIX}${action}${repeat ? `#${repeat}` : ''}`
-}
-
 /** A press of one of our buttons, or null for anything else that may be clicked. */
 export function incomingClick(body: SlackBlockActions, context: InboundContext): Click | null {
   const action = body.actions[0]
   const channel = body.container?.channel_id ?? body.channel?.id
   const ts = body.container?.message_ts ?? body.message?.ts
-  if (!action?.action_id.startsWith(ACTION_PREFIX) || !channel || !ts) return null
+  if (!action?.action_id.startsWith(SLACK_ACTION_PREFIX) || !channel || !ts) return null
   const { self } = context
   const at = action.action_ts ? millisOf(action.action_ts) : context.now()
   return {
@@ -158,7 +152,7 @@ export function incomingClick(body: SlackBlockActions, context: InboundContext):
       isBot: false,
       isExternal: body.user.team_id !== undefined && body.user.team_id !== self.team,
     },
-    action: action.action_id.slice(ACTION_PREFIX.length).replace(/#\d+$/, ''),
+    action: action.action_id.slice(SLACK_ACTION_PREFIX.length).replace(/#\d+$/, ''),
     value: action.value ?? '',
     at,
   }

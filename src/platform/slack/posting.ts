@@ -31,6 +31,9 @@ export function createPosting(calls: SlackCalls, self: () => Identity): Posting 
         channel,
         ...(root && { thread_ts: root }),
         ...payload,
+        // Links in answers would sprout previews, each a change of the message.
+        unfurl_links: false,
+        unfurl_media: false,
         metadata: { event_type: KEY_EVENT, event_payload: { key: hash(key) } },
       }),
     )

@@ -1,5 +1,6 @@
 import type { IncomingMessage as HttpRequest, ServerResponse } from 'node:http'
 import { HTTPReceiver, type Receiver } from '@slack/bolt'
+import { SLACK_LIMITS, slackSize } from '../../render/slack.ts'
 import { messageOf, PlatformError, SetupError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { ChatPlatform, PlatformInbox, PlatformLimits } from '../platform.ts'
@@ -10,7 +11,6 @@ import { readHistory } from './history.ts'
 import type { Identity, InboundContext } from './inbound.ts'
 import { createPeople } from './people.ts'
 import { createPosting } from './posting.ts'
-import { slackSize } from './renderSlack.ts'
 import { identify } from './setup.ts'
 import { createSignals } from './signals.ts'
 import { createSocket, type SlackSocket } from './socket.ts'
@@ -41,14 +41,14 @@ export type SlackPlatform = ChatPlatform & {
 }
 
 /**
- * - `text`: a `markdown` block takes 12,000 characters in a post as in an edit (a `text` only 4,000 in an edit); all blocks
- *   of a message together about 13,200, so 11,000 leave room for small print and buttons.
+ * - `text`: what `chat.update` takes as `text`. The `markdown` block, which is what people see, could hold 12,000
+ *   characters, but then notifications, screen readers and search would get less than the whole.
  * - `edits`: `chat.update` is a tier 3 method, 50 a minute for all threads of the workspace together. One live message
  *   takes 40 of them; Slack advises to go slower still when several are live, which the edit scheduler's sharing does.
  * - `fileBytes`: Slack's limit for a file.
  */
 const LIMITS: PlatformLimits = {
-  text: 11_000,
+  text: SLACK_LIMITS.text,
   unit: 'utf16',
   edits: { edits: 50, perMs: 60_000, scope: 'account' },
   editIntervalMs: 1_500,
@@ -138,7 +138,7 @@ export function createSlackPlatform(options: SlackOptions): SlackPlatform {
     status: signals.status,
     whisper: (where, personId, markdown, token) => whisper(calls, log, where, personId, markdown, token),
     history: (thread, before, limit) =>
-      readHistory({ calls, self: self(), person: people.person }, thread, before, limit),
+      readHistory({ calls, log, self: self(), person: people.person }, thread, before, limit),
     async permalink(_thread, ref) {
       try {
         const answer = await calls.read('chat.getPermalink', (client) =>

@@ -9,7 +9,7 @@ export interface SocketOptions {
   apiUrl: string
   log: Log
   logger: Logger
-  /** How long `open` tries before it gives up, in milliseconds. */
+  /** How long `open` tries before it gives up, in milliseconds; a third of it is how long one attempt waits for hello. */
   startTimeoutMs: number
 }
 
@@ -23,8 +23,6 @@ export interface SlackSocket {
   close(): Promise<void>
 }
 
-/** How long Slack may take to say hello on an open socket. */
-const HELLO_TIMEOUT_MS = 10_000
 /** Slack answers a close frame and then keeps the TCP connection open; after this long it is cut. */
 const CLOSING_MS = 1_000
 const FIRST_PAUSE_MS = 500
@@ -46,6 +44,7 @@ export function createSocket({ appToken, apiUrl, log, logger, startTimeoutMs }: 
     installerOptions: { clientOptions: { slackApiUrl: apiUrl, timeout: 10_000, retryConfig: { retries: 0 } } },
   })
   const { client } = receiver
+  const helloTimeoutMs = startTimeoutMs / 3
   const closing = new AbortController()
   let keeping: Promise<void> | undefined
 
@@ -84,14 +83,14 @@ export function createSocket({ appToken, apiUrl, log, logger, startTimeoutMs }: 
       timer = setTimeout(() => {
         silent = true
         void hangUp()
-      }, HELLO_TIMEOUT_MS)
+      }, helloTimeoutMs)
     }
     client.once('connecting', expectHello)
     try {
       await client.start()
     } catch (error) {
       // Ended before hello, the client rejects with nothing.
-      if (silent) throw new Error(`Slack said no hello within ${HELLO_TIMEOUT_MS / 1000} s`)
+      if (silent) throw new Error(`Slack said no hello within ${helloTimeoutMs} ms`)
       throw error ?? new Error('Slack closed the connection before it said hello')
     } finally {
       clearTimeout(timer)

@@ -21,6 +21,8 @@ export interface SocketControl {
   pong: boolean
   /** True: a close frame is answered, and the TCP connection stays open, as Slack does it. */
   keepTcpOpen: boolean
+  /** Open connections on which no hello was said. */
+  silent(): number
   /** Connections that have said hello since the start. */
   opened: number
 }
@@ -54,6 +56,7 @@ export function createSocketMode(server: Server, url: () => string, onReachable:
     hello: 'atOnce',
     pong: true,
     keepTcpOpen: false,
+    silent: () => wss.clients.size - connections.size,
     opened: 0,
   }
 
