@@ -13,9 +13,22 @@ const functions = (wording: Record<string, Sentence>) =>
     (entry): entry is [string, (...args: unknown[]) => string] => typeof entry[1] === 'function',
   )
 
-/** Values for the arguments: texts that can be found again, or, where a sentence counts, numbers. */
+/** Values that can be found again in a sentence, of every kind that sentences take: texts, numbers, lists. */
 const TEXTS = ['«one»', '«two»', '«three»', '«four»']
 const NUMBERS = [7_001, 7_002, 7_003, 7_004]
+const LISTS = TEXTS.map((text) => [text, `${text}+`])
+
+/** The sentence with each kind of values that it can be made with. */
+function made(sentence: (...args: unknown[]) => string): { given: unknown[]; text: string }[] {
+  return [TEXTS, NUMBERS, LISTS].flatMap((values) => {
+    const given = values.slice(0, sentence.length)
+    try {
+      return [{ given, text: String(sentence(...given)) }]
+    } catch {
+      return []
+    }
+  })
+}
 
 describe('the wording', () => {
   it('has the same sentences in every language', () => {
@@ -31,8 +44,9 @@ describe('the wording', () => {
   })
 
   it.each(languages)('in %s has no empty sentence and no stray spaces', (_, wording) => {
-    for (const [key, sentence] of Object.entries(wording)) {
-      const text = typeof sentence === 'function' ? (sentence as (...args: string[]) => string)(...TEXTS) : sentence
+    const plain = Object.entries(wording).filter(([, sentence]) => typeof sentence === 'string') as [string, string][]
+    const withValues = functions(wording).map(([key, sentence]) => [key, made(sentence)[0]?.text ?? ''] as const)
+    for (const [key, text] of [...plain, ...withValues]) {
       expect(text.trim(), key).not.toBe('')
       expect(text, key).toBe(text.trim())
       expect(text, key).not.toMatch(/undefined|\[object|\$\{|NaN| {2}/)
@@ -41,10 +55,10 @@ describe('the wording', () => {
 
   it.each(languages)('in %s uses every value that it is given', (_, wording) => {
     for (const [key, sentence] of functions(wording)) {
-      for (const values of [TEXTS, NUMBERS]) {
-        const given = values.slice(0, sentence.length)
-        const text = String(sentence(...given))
-        for (const value of given) expect(text.replaceAll(',', ''), `${key}(${given})`).toContain(String(value))
+      const sentences = made(sentence)
+      expect(sentences, key).not.toEqual([])
+      for (const { given, text } of sentences) {
+        for (const value of given.flat()) expect(text.replaceAll(',', ''), `${key}(${given})`).toContain(String(value))
       }
     }
   })
