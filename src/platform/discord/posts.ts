@@ -145,7 +145,7 @@ export function createPosts(options: { api: DiscordApi; threads: Threads; botId:
       }
     },
 
-    upload(thread, file, options) {
+    async upload(thread, file, options) {
       const data = typeof file.content === 'string' ? Buffer.from(file.content) : Buffer.from(file.content)
       if (data.byteLength > FILE_BYTES) {
         throw new PlatformError(

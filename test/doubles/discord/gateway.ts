@@ -37,6 +37,7 @@ export function createGateway(server: Server, world: World, options: GatewayOpti
   const wss = new WebSocketServer({ noServer: true })
   const identified: { intents: number; at: number }[] = []
   let resumes = 0
+  let refusal: number | undefined
   server.on('upgrade', (request, socket, head) => {
     wss.handleUpgrade(request, socket, head, (ws) => accept(ws))
   })
@@ -65,6 +66,7 @@ export function createGateway(server: Server, world: World, options: GatewayOpti
   }
 
   const identify = (socket: WebSocket, data: { token: string; intents: number }): Session | undefined => {
+    if (refusal !== undefined) return void socket.close(refusal)
     if (data.token !== options.token) return void socket.close(4004, 'Authentication failed.')
     if (data.intents & options.disallowedIntents) return void socket.close(4014, 'Disallowed intent(s).')
     identified.push({ intents: data.intents, at: world.now() })
@@ -143,6 +145,10 @@ export function createGateway(server: Server, world: World, options: GatewayOpti
       const open = sockets()
       sessions.clear()
       for (const socket of open) socket.send(JSON.stringify({ op: 9, d: false, s: null, t: null }))
+    },
+    /** Every identify from here on is closed with this code. */
+    refuse(code: number) {
+      refusal = code
     },
     close(code: number) {
       for (const socket of sockets()) socket.close(code)
