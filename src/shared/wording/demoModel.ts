@@ -1,0 +1,117 @@
+/** What the demo model says, in both languages. Markdown. */
+const en = {
+  /** Under every answer. */
+  note: [
+    '---',
+    '*I am the demo model of ToyCoder: a small fixed repertoire, **no language model**. For a real one set `OPENAI_API_KEY`,',
+    '`OPENAI_MODEL` and, for a server other than OpenAI, `OPENAI_BASE_URL` in `.env`, or start Ollama with a model on this',
+    'machine; then restart me.*',
+  ].join(' '),
+  looking: 'Let me look at the workspace. ',
+  reading: 'Now I read what seems most telling. ',
+  searching: (term: string) => `I search the workspace for \`${term}\`. `,
+  asking: 'I ask the planner. ',
+  listed: (count: number) => `**The workspace** holds ${count} ${count === 1 ? 'entry' : 'entries'} at its top level:`,
+  listHead: '| name | what |\n| --- | --- |',
+  folder: 'folder',
+  more: (count: number) => `… and ${count} more.`,
+  read: (path: string) => `**${path}** begins like this:`,
+  emptyWorkspace: 'The workspace is empty.',
+  found: (term: string, header: string) => `**Search for \`${term}\`**: ${header}`,
+  failed: 'The tool answered with an error:',
+  planned: 'The planner says:',
+  noTools: 'I would use a tool for that, but none that fits is offered to me here.',
+  hello: [
+    'Hello! I can show you how ToyCoder works, with real tools on the real workspace. Try one of these:',
+    '',
+    '| say | what happens |',
+    '| --- | --- |',
+    '| `list the workspace` | `list_directory`, then `read_file`, then a summary of what they found |',
+    '| `read README.md` | `read_file` on that file |',
+    '| `search TODO` | `grep_search` over all files |',
+    '| `plan a login page` | the planner, a sub-agent, writes a plan |',
+    '',
+    'Code is shown like this:',
+    '',
+    '```ts',
+    "const answer = await agent.ask('What does this project do?')",
+    '```',
+  ].join('\n'),
+  plan: (task: string) =>
+    [
+      `**Goal**: ${task}`,
+      '',
+      '**Steps**',
+      '',
+      '1. Read the code that this touches, and write down what it promises today.',
+      '2. Write a test that says what is to be true afterwards; see it fail.',
+      '3. Make the smallest change that turns it green.',
+      '4. Run the whole test suite and look at the change once more with fresh eyes.',
+      '5. *(needs a decision)* Release it at once, or first to a few people?',
+      '',
+      '**Open questions**',
+      '',
+      '- Who uses this today, and what must not change for them?',
+    ].join('\n'),
+}
+
+const zh: typeof en = {
+  note: [
+    '---',
+    '*我是 ToyCoder 的演示模型：只会一小套固定的内容，**并不是语言模型**。要接入真正的模型，请在 `.env` 中设置 `OPENAI_API_KEY`、`OPENAI_MODEL`，',
+    '如果不是 OpenAI 的服务再设置 `OPENAI_BASE_URL`；或者在本机启动装有模型的 Ollama，然后重启我。*',
+  ].join(' '),
+  looking: '我先看看工作区。',
+  reading: '现在读一读最能说明问题的文件。',
+  searching: (term) => `我在工作区里搜索 \`${term}\`。`,
+  asking: '我去问规划器。',
+  listed: (count) => `**工作区**的顶层有 ${count} 项：`,
+  listHead: '| 名称 | 内容 |\n| --- | --- |',
+  folder: '文件夹',
+  more: (count) => `……还有 ${count} 项。`,
+  read: (path) => `**${path}** 的开头：`,
+  emptyWorkspace: '工作区是空的。',
+  found: (term, header) => `**搜索 \`${term}\`**：${header}`,
+  failed: '工具返回了错误：',
+  planned: '规划器的回答：',
+  noTools: '这需要用到工具，但这里没有提供合适的工具。',
+  hello: [
+    '你好！我可以用真实的工具在真实的工作区里演示 ToyCoder 如何工作。试试这些：',
+    '',
+    '| 输入 | 会发生什么 |',
+    '| --- | --- |',
+    '| `列出工作区` | 先 `list_directory`，再 `read_file`，然后总结看到的内容 |',
+    '| `读取 README.md` | 用 `read_file` 读取该文件 |',
+    '| `搜索 TODO` | 用 `grep_search` 搜索所有文件 |',
+    '| `计划 一个登录页面` | 由子代理“规划器”写出计划 |',
+    '',
+    '代码会这样显示：',
+    '',
+    '```ts',
+    "const answer = await agent.ask('这个项目是做什么的？')",
+    '```',
+  ].join('\n'),
+  plan: (task) =>
+    [
+      `**目标**：${task}`,
+      '',
+      '**步骤**',
+      '',
+      '1. 阅读相关代码，记下它现在的承诺。',
+      '2. 先写一个测试说明完成后应当成立的事，并看到它失败。',
+      '3. 做出能让它通过的最小改动。',
+      '4. 运行全部测试，再用新的眼光检查一遍改动。',
+      '5. *（需要决定）* 立即发布，还是先给少数人用？',
+      '',
+      '**未决问题**',
+      '',
+      '- 现在有谁在用，哪些方面不能改变？',
+    ].join('\n'),
+}
+
+export type DemoTexts = typeof en
+
+/** The texts in the language in which somebody wrote: Chinese where Chinese characters stand, else English. */
+export function demoTextsFor(written: string): DemoTexts {
+  return /\p{Script=Han}/u.test(written) ? zh : en
+}
