@@ -139,6 +139,7 @@ describe.each<SlackMode>(['socket', 'http'])('what Slack tells by %s', (mode) =>
   })
 
   test('what the inbox did not store comes again with the same event id until it is stored, once', async () => {
+    slack.double.deliveries.redeliverAfterMs = 200
     slack.inbox.failNext(2)
     const { ts } = slack.double.direct('U0BEN', 'do not lose this')
     await slack.inbox.received(1)
@@ -164,9 +165,10 @@ describe.each<SlackMode>(['socket', 'http'])('what Slack tells by %s', (mode) =>
   })
 
   test('a slow store leads to a redelivery that is a duplicate', async () => {
+    slack.double.deliveries.redeliverAfterMs = 200
     let first = true
     slack.inbox.before = async () => {
-      if (first) await new Promise((resolve) => setTimeout(resolve, 700))
+      if (first) await new Promise((resolve) => setTimeout(resolve, 500))
       first = false
     }
     slack.double.direct('U0BEN', 'slowly')

@@ -20,7 +20,8 @@ export type SlackMode = 'socket' | 'http'
 /** The real adapter with real Bolt, started against a double of its own. */
 export async function startSlack(mode: SlackMode, overrides: Partial<SlackOptions> = {}): Promise<SlackHarness> {
   const double = await startSlackDouble()
-  double.deliveries.redeliverAfterMs = 300
+  // Long enough that a busy machine acknowledges in time, short enough for tests that wait for it.
+  double.deliveries.redeliverAfterMs = 1_000
   const platform = slackFor(double, mode, overrides)
   const inbox = createRecordingInbox()
   const server = platform.httpHandler && createServer(platform.httpHandler)

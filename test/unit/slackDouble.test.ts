@@ -149,5 +149,10 @@ describe('the Slack double', () => {
     expect(page).toContain('is 1 &lt; 2 &amp; why?')
     expect(page).toContain('<b>Yes</b>')
     expect(page).toContain('<button class="plain">Stop</button>')
+    const code = '```ts\nif (a) {\n  | b\n}\n```\n| x | y |\n| - | - |\n| 1 | 2 |'
+    await post({ thread_ts: root, text: 'code', blocks: [{ type: 'markdown', text: code }] })
+    expect(slack.renderThreadHtml('C0DEV', root)).toContain(
+      '<pre>if (a) {\n  | b\n}</pre><table><tr><th>x</th><th>y</th></tr><tr><td>1</td><td>2</td></tr></table>',
+    )
   })
 })

@@ -1,5 +1,5 @@
-import { authorName, buttonsOf, shownText } from './threadText.ts'
-import type { SlackMessage, World } from './world.ts'
+import { authorName, blockText, buttonsOf, plain } from './threadText.ts'
+import type { Fields, SlackMessage, World } from './world.ts'
 
 /** A page that shows a thread about as Slack does: for pictures in the README and for the eyes of whoever debugs. */
 export function renderThreadHtml(world: World, channel: string, ts: string): string {
@@ -16,43 +16,64 @@ function messageHtml(world: World, message: SlackMessage): string {
   const author = authorName(world, message)
   const isBot = message.botId !== undefined
   const time = new Date(Number(message.ts) * 1000).toISOString().slice(11, 16)
-  const buttons = buttonsOf(message.blocks)
-  const body = shownText(world, buttons.length ? { ...message, blocks: withoutButtons(message) } : message)
-  const buttonHtml = buttons.map(({ text, style }) => {
-    return `<button class="${style ?? 'plain'}">${escapeText(String((text as { text: string }).text))}</button>`
+  const blocks: Fields[] = message.blocks?.length ? message.blocks : [{ type: 'mrkdwn', text: message.text }]
+  const files = (message.files ?? []).map(({ name }) => `<p class="file">${escapeText(name)}</p>`)
+  const reactions = message.reactions.map(({ name, users }) => {
+    return `<span class="reaction">${EMOJI[name] ?? `:${escapeText(name)}:`} ${users.length}</span>`
   })
   return `<article>
 <div class="face ${isBot ? 'bot' : ''}">${escapeText(author.slice(0, 1).toUpperCase())}</div>
 <div class="said"><p class="who"><b>${escapeText(author)}</b>${isBot ? '<i>APP</i>' : ''}<time>${time}</time></p>
-<div class="text">${markdownHtml(body)}</div>${buttonHtml.length ? `<p class="buttons">${buttonHtml.join(' ')}</p>` : ''}</div>
+${[...blocks.map((block) => blockHtml(world, block)), ...files, ...reactions].join('\n')}</div>
 </article>`
 }
 
-function withoutButtons(message: SlackMessage) {
-  return (message.blocks ?? []).filter(({ type }) => type !== 'actions')
+function blockHtml(world: World, block: Fields): string {
+  if (block.type === 'actions') {
+    const buttons = buttonsOf([block]).map(({ text, style }) => {
+      return `<button class="${style ?? 'plain'}">${escapeText(String((text as Fields).text))}</button>`
+    })
+    return `<p class="buttons">${buttons.join(' ')}</p>`
+  }
+  const text = plain(world, blockText(block))
+  if (block.type === 'context') return `<p class="small">${escapeText(text)}</p>`
+  return `<div class="text">${markdownHtml(text)}</div>`
 }
 
-/** The little of Markdown that answers in a picture need: fences, code, bold, lists, headings. */
+/** The little of Markdown that answers in a picture need: fences, tables, code, bold, links, lists, headings. */
 function markdownHtml(text: string): string {
   return text
-    .split(/(```[^\n]*\n[\s\S]*?(?:```|$))/)
+    .split(/(```[^\n]*\n[\s\S]*?(?:```|(?![\s\S]))|(?:^\|.*\n?)+)/m)
     .map((part) => {
       const fence = /^```[^\n]*\n([\s\S]*?)(?:```|$)/.exec(part)
-      return fence ? `<pre>${escapeText(fence[1]!.trimEnd())}</pre>` : inlineHtml(part)
+      if (fence) return `<pre>${escapeText(fence[1]!.trimEnd())}</pre>`
+      return part.startsWith('|') ? tableHtml(part) : inlineHtml(part.trim())
     })
     .join('')
+}
+
+function tableHtml(source: string): string {
+  const [head = [], , ...rows] = source
+    .trim()
+    .split('\n')
+    .map((line) => line.replace(/^\||\|$/g, '').split(/(?<!\\)\|/))
+  const row = (cells: string[], tag: string) =>
+    `<tr>${cells.map((cell) => `<${tag}>${inlineHtml(cell.trim())}</${tag}>`).join('')}</tr>`
+  return `<table>${row(head, 'th')}${rows.map((cells) => row(cells, 'td')).join('')}</table>`
 }
 
 function inlineHtml(text: string): string {
   return escapeText(text)
     .replace(/`([^`\n]+)`/g, '<code>$1</code>')
     .replace(/\*\*([^*\n]+)\*\*/g, '<b>$1</b>')
+    .replace(/\[([^\]\n]+)\]\((https?:[^)\s]+)\)/g, '<a href="$2">$1</a>')
     .replace(/^#{1,6} (.*)$/gm, '<b>$1</b>')
     .replace(/^[-*] /gm, '• ')
     .replace(/(^|\s)@([A-Za-z][\w-]*)/g, '$1<span class="mention">@$2</span>')
-    .trim()
     .replaceAll('\n', '<br>')
 }
+
+const EMOJI: Record<string, string> = { eyes: '👀', raised_hand: '✋', white_check_mark: '✅', warning: '⚠️' }
 
 function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
@@ -65,6 +86,8 @@ article{display:flex;gap:10px;padding:8px 20px}.face{flex:none;width:36px;height
 .face.bot{background:#4a154b}.said{min-width:0;flex:1}.who{margin:0}.who i{font:600 10px/1 sans-serif;background:#e8e8e8;color:#616061;border-radius:2px;padding:2px 4px;margin-left:6px}
 time{color:#616061;font-size:12px;margin-left:8px}pre{background:#f8f8f8;border:1px solid #ddd;border-radius:4px;padding:8px;margin:4px 0;font:12px/1.5 Menlo,Consolas,monospace;white-space:pre-wrap}
 code{background:#f8f8f8;border:1px solid #ddd;border-radius:3px;padding:1px 3px;color:#c01343;font:12px Menlo,Consolas,monospace}.mention{background:#e8f5fa;color:#1264a3;border-radius:3px;padding:0 2px}
-.buttons{margin:6px 0 0}button{font:700 13px Lato,Arial,sans-serif;border:1px solid #bbb;border-radius:4px;background:#fff;padding:5px 12px}
+table{border-collapse:collapse;margin:4px 0}th,td{border:1px solid #ddd;padding:3px 10px;text-align:left}a{color:#1264a3}
+.small{margin:2px 0;color:#616061;font-size:12px}.file{margin:4px 0;border:1px solid #ddd;border-radius:8px;padding:8px 12px;width:max-content}
+.reaction{border:1px solid #ddd;border-radius:12px;padding:1px 8px;font-size:12px;background:#f8f8f8}.buttons{margin:6px 0 0}button{font:700 13px Lato,Arial,sans-serif;border:1px solid #bbb;border-radius:4px;background:#fff;padding:5px 12px}
 button.primary{background:#007a5a;border-color:#007a5a;color:#fff}button.danger{border-color:#e01e5a;color:#e01e5a}
 `
