@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Registry } from 'prom-client'
-import { plannerFor } from './agents.ts'
+import { createPlanner } from './agent/planner.ts'
 import type { Config } from './config.ts'
 import { knownSecrets } from './configSecrets.ts'
 import { COMMANDS, createCommandRegistry } from './conversation/commandRegistry.ts'
@@ -30,7 +30,8 @@ import type { PlatformName } from './shared/thread.ts'
 import { wordingFor } from './shared/wording/wording.ts'
 import { startReport } from './startReport.ts'
 import { toolsFor } from './tools.ts'
-import { createWebServer, needsToken } from './web/server.ts'
+import { needsToken } from './web/door.ts'
+import { createWebServer } from './web/server.ts'
 
 export interface App {
   /** Resolves when everything that is on is connected, with the lines that say what is on. Rejects with a `SetupError`. */
@@ -52,7 +53,7 @@ export async function createApp(config: Config, log: Log): Promise<App> {
   const models = await chooseModels(config, log)
   const client = models.of('default')
   const prompts = new PromptManager({ folder: join(import.meta.dirname, '..', 'prompts') })
-  const planner = plannerFor(models.of('planner'), prompts)
+  const planner = createPlanner({ client: models.of('planner'), promptManager: prompts })
   const commands = createCommandRegistry(COMMANDS)
   const wordingOf = (locale: string | undefined) => wordingFor(config.locale === 'auto' ? locale : config.locale)
 
@@ -110,7 +111,7 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     healthy: async () => ({ ok: true }),
     ready: async () => ready(),
     metrics: new Registry(),
-    console: consolePlatform,
+    console: consolePlatform?.pages ?? null,
     slackEvents: slack?.httpHandler ?? null,
     ...(publicUrl && { publicUrl }),
     ...(consolePlatform && needsToken(host, publicUrl) && { token: await consoleToken(store) }),

@@ -1,5 +1,5 @@
 import type { SubAgent } from './agent/subAgent.ts'
-import { plannerTool } from './agent/subAgentTool.ts'
+import { plannerTool } from './agent/planner.ts'
 import { createResultKeeper } from './session/resultStore.ts'
 import type { Store } from './session/store.ts'
 import type { Redactor } from './shared/redact.ts'

@@ -1,0 +1,152 @@
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createGate, type LlmDouble, startLlmDouble } from '../doubles/llm/server.ts'
+import { type SlackDouble, startSlackDouble } from '../doubles/slack/slackDouble.ts'
+import { makeHome, type ProgramHome, until } from './program.ts'
+
+const CHANNEL = 'C0DEV'
+
+describe('Slack events and the started program', () => {
+  let slack: SlackDouble
+  let llm: LlmDouble
+  let home: ProgramHome
+
+  beforeEach(async () => {
+    slack = await startSlackDouble()
+    llm = await startLlmDouble()
+    home = makeHome({
+      SLACK_BOT_TOKEN: slack.botToken,
+      SLACK_API_URL: slack.apiUrl,
+      OPENAI_API_KEY: llm.apiKey,
+      OPENAI_BASE_URL: llm.baseUrl,
+      OPENAI_MODEL: 'test-model',
+    })
+  })
+
+  afterEach(async () => {
+    await home.remove()
+    await Promise.all([slack.close(), llm.close()])
+  })
+
+  const socket = () => ({ SLACK_APP_TOKEN: slack.appToken })
+  const shows = (ts: string, text: string) =>
+    until(`the thread shows "${text}"`, () => slack.threadText(CHANNEL, ts).includes(text), {
+      seen: () => slack.threadText(CHANNEL, ts),
+    })
+  const answers = (ts: string, text: string) =>
+    slack
+      .threadText(CHANNEL, ts)
+      .split('\n')
+      .filter((line) => line.startsWith('toycoder:') && line.includes(text)).length
+
+  test('an event is stored before it is acknowledged: killed between the two, it is answered once after the restart', async () => {
+    slack.deliveries.redeliverAfterMs = 3_600_000
+    const preload = `--import=${join(import.meta.dirname, 'killAtAck.ts')}`
+    const first = await home.start({ ...socket(), NODE_OPTIONS: preload })
+    const ts = slack.mention('U0BEN', CHANNEL, 'answer this KILL_AT_ACK')
+    expect((await first.exited).signal).toBe('SIGKILL')
+    llm.reply({ text: 'Here is the answer.' })
+    const second = await home.start(socket())
+    await shows(ts, 'Here is the answer.')
+    expect(llm.requests.length).toBe(1)
+    expect(await second.stop()).toBe(0)
+  })
+
+  test('killed before the acknowledgement and delivered again, it is still answered once', async () => {
+    slack.deliveries.redeliverAfterMs = 300
+    const preload = `--import=${join(import.meta.dirname, 'killAtAck.ts')}`
+    const first = await home.start({ ...socket(), NODE_OPTIONS: preload })
+    const ts = slack.mention('U0BEN', CHANNEL, 'answer this KILL_AT_ACK')
+    await first.exited
+    llm.respond(() => ({ text: 'Here is the answer.' }))
+    await home.start(socket())
+    await shows(ts, 'Here is the answer.')
+    await shows(ts, 'test-model')
+    llm.respond(() => ({ text: 'The second answer.' }))
+    slack.say('U0BEN', CHANNEL, 'and this', { threadTs: ts })
+    await shows(ts, 'The second answer.')
+    expect(llm.requests.length).toBe(2)
+    expect(answers(ts, 'Here is the answer.')).toBe(1)
+  })
+
+  test('a mention in an old thread brings what people said there as background, and later talk follows without a mention', async () => {
+    await home.start(socket())
+    llm.reply({ text: 'About figs, I see.' }, { text: 'Yes.' })
+    const root = slack.say('U0ANNA', CHANNEL, 'I like figs')
+    slack.say('U0BEN', CHANNEL, 'me too', { threadTs: root })
+    slack.mention('U0BEN', CHANNEL, 'what is this about?', { threadTs: root })
+    await shows(root, 'About figs, I see.')
+    const [, background, asked] = llm.requests[0]!.body.messages.map(({ content }) => String(content))
+    expect(background).toContain('I like figs')
+    expect(background).toContain('me too')
+    expect(background).toContain('background')
+    expect(asked).toContain('what is this about?')
+    slack.say('U0ANNA', CHANNEL, 'really?', { threadTs: root })
+    await shows(root, 'Yes.')
+  })
+
+  test('people talking in a thread the bot was never named in are left alone', async () => {
+    await home.start(socket())
+    const root = slack.say('U0ANNA', CHANNEL, 'lunch?')
+    slack.say('U0BEN', CHANNEL, 'yes', { threadTs: root })
+    llm.reply({ text: 'Named.' })
+    const other = slack.mention('U0BEN', CHANNEL, 'hello')
+    await shows(other, 'Named.')
+    expect(llm.requests.length).toBe(1)
+    expect(slack.threadText(CHANNEL, root)).not.toContain('toycoder:')
+  })
+
+  test('a direct message is answered in its own thread', async () => {
+    await home.start(socket())
+    llm.reply({ text: 'Hello, you.' })
+    const { channel, ts } = slack.direct('U0BEN', 'hello')
+    await until('an answer', () => slack.threadText(channel, ts).includes('Hello, you.'))
+  })
+
+  test('HTTP mode: signed events, commands and the answer to both', async () => {
+    const program = await home.start({ SLACK_SIGNING_SECRET: slack.signingSecret })
+    slack.deliverTo(`${program.url}/slack/events`)
+    llm.reply({ text: 'By HTTP.' }, { text: '1. Plan by HTTP.' })
+    const ts = slack.mention('U0BEN', CHANNEL, 'hello')
+    await shows(ts, 'By HTTP.')
+    expect((await slack.command('U0BEN', CHANNEL, '/plan', 'a trip')).acknowledged).toBe(true)
+    await until('the plan', () =>
+      slack.world.channels
+        .get(CHANNEL)!
+        .messages.some(({ text, blocks }) => JSON.stringify([text, blocks]).includes('Plan by HTTP')),
+    )
+  })
+
+  test('/plan where the bot is no member is refused privately with the mend', async () => {
+    await home.start(socket())
+    await slack.command('U0BEN', 'C0OPS', '/plan', 'a trip')
+    await until(
+      'a private word',
+      () =>
+        JSON.stringify(slack.world.channels.get('C0OPS')).includes('/invite') ||
+        JSON.stringify(slack.calls()).includes('/invite'),
+    )
+    expect(llm.requests.length).toBe(0)
+  })
+
+  test('guests are refused in private and the model is not asked', async () => {
+    await home.start(socket())
+    slack.mention('U0GUEST', CHANNEL, 'let me in')
+    await until('a refusal', () => slack.calls('chat.postEphemeral').length > 0)
+    expect(llm.requests.length).toBe(0)
+  })
+
+  test('a socket that drops during a run loses nothing', async () => {
+    const gate = createGate()
+    await home.start(socket())
+    llm.reply({ text: ['Before, ', 'after.'], gate }, { text: 'Still here.' })
+    const ts = slack.mention('U0BEN', CHANNEL, 'go')
+    gate.release(1)
+    await shows(ts, 'Before,')
+    slack.socket.drop()
+    gate.open()
+    await shows(ts, 'after.')
+    slack.say('U0BEN', CHANNEL, 'are you there?', { threadTs: ts })
+    await shows(ts, 'Still here.')
+  }, 40_000)
+})
