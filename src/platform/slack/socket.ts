@@ -27,13 +27,15 @@ export interface SlackSocket {
 const CLOSING_MS = 1_000
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 30_000
+/** A connection that held this long is followed by the next without a pause. */
+const STEADY_MS = 10_000
 
 /**
  * A Socket Mode connection that outlives its sockets.
  *
  * Reconnecting is ours (`autoReconnectEnabled: false`): the client's own reconnection does not catch its failures, so that
- * a longer outage ends the process, and it waits 5 seconds or more before each attempt. Ours tries at once, then at
- * growing intervals up to 30 seconds, for as long as it takes.
+ * a longer outage ends the process, and it waits 5 seconds or more before each attempt. Ours follows a
+ * connection that held with the next one at once, and tries at growing intervals up to 30 seconds for as long as it takes.
  */
 export function createSocket({ appToken, apiUrl, log, logger, startTimeoutMs }: SocketOptions): SlackSocket {
   const receiver = new SocketModeReceiver({
@@ -50,7 +52,10 @@ export function createSocket({ appToken, apiUrl, log, logger, startTimeoutMs }: 
 
   guardMessages(receiver, log)
   client.on('ws_message', (data: unknown) => {
-    if (typeof data === 'string' && isDisconnect(data)) void cutUnlessClosed()
+    const reason = typeof data === 'string' ? disconnectReason(data) : undefined
+    if (reason === undefined) return
+    if (reason === 'link_disabled') log.error({}, 'Socket Mode was switched off in the settings of the Slack app')
+    void cutUnlessClosed()
   })
 
   /** Waits for the connection to end by itself; true if it did. */
@@ -110,19 +115,24 @@ export function createSocket({ appToken, apiUrl, log, logger, startTimeoutMs }: 
       try {
         await connect()
         if (signal.aborted) return await hangUp()
-        pause = FIRST_PAUSE_MS
         onOpen()
+        const opened = performance.now()
         await ended
-        if (!signal.aborted) log.info({}, 'the connection to Slack has ended; opening a new one')
+        if (signal.aborted) return
+        log.info({}, 'the connection to Slack has ended; opening a new one')
+        if (performance.now() - opened >= STEADY_MS) {
+          pause = FIRST_PAUSE_MS
+          continue
+        }
       } catch (error) {
         if (signal.aborted) return
         onRefused(error)
         log.warn({ reason: messageOf(error), pauseMs: pause }, 'no connection to Slack; trying again')
-        await delay(pause * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {})
-        pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
       } finally {
         client.off('disconnected', over)
       }
+      await delay(pause * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {})
+      pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
     }
   }
 
@@ -183,6 +193,13 @@ function guardMessages({ client }: SocketModeReceiver, log: Log): void {
   }
 }
 
-function isDisconnect(data: string): boolean {
-  return data.length < 2_000 && /"type"\s*:\s*"disconnect"/.test(data)
+/** Why Slack asks for another connection, if that is what the frame says. */
+function disconnectReason(data: string): string | undefined {
+  if (!data.includes('"disconnect"') || data.length > 2_000) return undefined
+  try {
+    const { type, reason } = JSON.parse(data) as { type?: string; reason?: string }
+    return type === 'disconnect' ? (reason ?? 'unknown') : undefined
+  } catch {
+    return undefined
+  }
 }
