@@ -72,6 +72,8 @@ export function errorIn(payload: unknown): ModelError | null {
   return frame.detail === undefined ? null : fromPayload({ message: frame.detail })
 }
 
+const MODEL_SLIP = { kind: 'server', retryable: true } as const
+
 /** An error that a server told of inside of a stream: an object, or a bare text. */
 export function fromPayload(payload: unknown): ModelError {
   const fields =
@@ -85,7 +87,8 @@ export function fromPayload(payload: unknown): ModelError {
     .map(Number)
     .find((number) => number >= 400 && number < 600)
   const words = `${message} ${textOf(fields.code)} ${textOf(fields.type)}`
-  const { kind, retryable } = verdict(status, words)
+  // Groq's word for a call that does not fit its schema: the model's slip, which another try may not repeat.
+  const { kind, retryable } = code === 'tool_use_failed' ? MODEL_SLIP : verdict(status, words)
   return new ModelError(kind, message, { retryable, ...(code === undefined ? {} : { code }) })
 }
 

@@ -170,15 +170,16 @@ export class OpenAIClient extends BaseClient {
         const chunks = await sdk.chat.completions.create(body, signal ? { signal } : {})
         for await (const chunk of chunks) {
           const piece = assembly.push(chunk)
-          if (assembly.finished) wire.expectEnd(LINGER_MS)
+          if (assembly.answered) wire.expectEnd(LINGER_MS)
           if (piece) {
             progress.pieces++
             yield piece
           }
         }
       } catch (error) {
+        if (signal?.aborted || !assembly.answered) throw error
         // What breaks after the last word of an answer takes nothing away from it.
-        if (signal?.aborted || !assembly.finished || error instanceof ModelError) throw error
+        this.#log.info({ model: body.model, error }, 'the model server failed after the end of the answer')
       }
       // The SDK ends an aborted stream as if it were whole.
       if (signal?.aborted) throw abortError(signal)

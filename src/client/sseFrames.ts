@@ -73,8 +73,8 @@ export function createFrameMender(): FrameMender {
     }
     error = errorIn(payload) ?? (fields.event === 'error' ? fromPayload(payload) : null)
     if (payload === null || typeof payload !== 'object' || Array.isArray(payload)) return ''
-    const { error: _, ...rest } = payload as Record<string, unknown>
-    return Array.isArray(rest.choices) || rest.usage ? `data: ${JSON.stringify(rest)}\n\n` : ''
+    const chunk = error ? withoutError(payload as Record<string, unknown>) : (payload as Record<string, unknown>)
+    return Array.isArray(chunk.choices) || chunk.usage ? `data: ${JSON.stringify(chunk)}\n\n` : ''
   }
 
   /** A carriage return may end one piece of text and its line feed begin the next. */
@@ -107,6 +107,12 @@ function isPlain(frame: string): boolean {
     frame.includes('"choices":[{') &&
     !frame.includes('"error')
   )
+}
+
+/** What else the frame of an error holds, usage above all; a finish beside an error is no good end. */
+function withoutError({ error: _, choices, ...rest }: Record<string, unknown>): Record<string, unknown> {
+  if (!Array.isArray(choices)) return rest
+  return { ...rest, choices: choices.map((choice) => ({ ...choice, finish_reason: null })) }
 }
 
 interface Fields {

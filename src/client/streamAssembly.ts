@@ -11,8 +11,8 @@ export interface StreamAssembly {
   push(chunk: unknown): string
   /** Text held back until the end of the stream (the start of what might have become a hidden block). */
   flush(): string
-  /** True once the server has said how the answer ended. */
-  readonly finished: boolean
+  /** True once the server has said how the answer ended, and that it did not fail. */
+  readonly answered: boolean
   /** What came so far, as it stands. */
   soFar(): ChatResponse
   /**
@@ -182,8 +182,8 @@ export function createStreamAssembly(options: AssemblyOptions): StreamAssembly {
   return {
     push,
     flush: () => reveal(think.end()),
-    get finished() {
-      return finish !== null
+    get answered() {
+      return finish !== null && finish !== 'error'
     },
     soFar,
     result,

@@ -2,18 +2,10 @@
  * `npm run vectors -- FILE…`: runs every stream vector of the files through the real client against a real server, each
  * whole, in 1-byte and in 7-byte writes. The last line is `N passed, M failed`, counted in vectors; exit code 1 on failure.
  */
-import { readFileSync } from 'node:fs'
 import { startLlmDouble } from './server.ts'
-import { runVector, type Vector } from './vectors.ts'
+import { loadVectors, runVector } from './vectors.ts'
 
 const SPLITS = [undefined, 1, 7]
-
-export function loadVectors(file: string): Vector[] {
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => JSON.parse(line) as Vector)
-}
 
 async function main(files: readonly string[]): Promise<number> {
   if (files.length === 0) {

@@ -3,6 +3,7 @@
  * `OpenAIClient` against a real HTTP server. The format is a JSON object a line:
  * `{ name, sse, tools, transport?, expect }`; `expect.finish` is normalised (see `Outcome`).
  */
+import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import type { ChatResponse, ToolSchema } from '../../../src/client/baseClient.ts'
 import { BrokenStream } from '../../../src/client/modelErrors.ts'
@@ -67,6 +68,14 @@ const ERROR_KINDS: Record<ModelErrorKind, string> = {
 }
 const FINISHES = { stop: 'stop', toolCalls: 'tool_calls', length: 'length', filtered: 'content_filter' } as const
 const EMPTY: ChatResponse = { content: '', toolCalls: [], usage: {}, model: '', finish: 'stop' }
+
+/** The vectors of a file, one a line. */
+export function loadVectors(file: string): Vector[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => JSON.parse(line) as Vector)
+}
 
 /** Reads one stream to its end, once: no retries, so that the outcome is the stream's own. */
 export async function readStream(
