@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { COMMANDS } from '../../src/conversation/commandRegistry.ts'
 import { REQUIRED_SCOPES, WANTED_SCOPES } from '../../src/platform/slack/setup.ts'
 import { ALL_SCOPES } from '../doubles/slack/slackDouble.ts'
 
@@ -23,13 +24,16 @@ describe('manifest.yml', () => {
     ])
   })
 
-  test('is ready for Socket Mode, buttons, direct messages and the two commands', () => {
+  test('is ready for Socket Mode, buttons, direct messages and the slash commands of the registry', () => {
     const { features, settings } = manifest
     expect(settings).toMatchObject({ socket_mode_enabled: true, interactivity: { is_enabled: true } })
     expect(settings.token_rotation_enabled).toBe(false)
     expect(features.app_home).toMatchObject({ messages_tab_enabled: true, messages_tab_read_only_enabled: false })
     const commands = features.slash_commands as { command: string; should_escape: boolean; url?: string }[]
-    expect(commands.map(({ command }) => command)).toEqual(['/plan', '/toycoder'])
+    expect(commands.map(({ command }) => command)).toEqual([
+      ...COMMANDS.filter(({ slash }) => slash).map(({ name }) => `/${name}`),
+      '/toycoder',
+    ])
     expect(commands.every(({ should_escape, url }) => should_escape && url === undefined)).toBe(true)
   })
 
