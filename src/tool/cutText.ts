@@ -55,11 +55,10 @@ export function tailOf(text: string, bytes: number): string {
   return text.slice(graphemeBorder(text, text.length - units).after)
 }
 
-/** A text of at most `characters` UTF-16 units, cut between graphemes, with a mark of how much is missing. */
+/** A text of at most `characters` UTF-16 units, cut between graphemes, with a mark where it was cut. */
 export function shortLine(line: string, characters: number): string {
   if (line.length <= characters) return line
-  const { before } = graphemeBorder(line, characters)
-  return `${line.slice(0, before)}… [${line.length - before} more characters]`
+  return `${line.slice(0, graphemeBorder(line, characters).before)}… [line cut]`
 }
 
 /** Graphemes longer than this are cut inside; otherwise a text of one endless cluster could not be cut at all. */

@@ -66,7 +66,8 @@ async function realpathOfDeepest(path: string): Promise<string> {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOTDIR') throw new Error('a part of the path is a file, not a directory', { cause: error })
     if (code === 'ELOOP') throw new Error('the path leads through a loop of links', { cause: error })
-    if (code !== 'ENOENT') throw error
+    // In words of our own: those of the system name places outside of the workspace.
+    if (code !== 'ENOENT') throw new Error(`the path can't be followed (${code})`, { cause: error })
     await refuseDanglingLink(path)
     return join(await realpathOfDeepest(dirname(path)), basename(path))
   }

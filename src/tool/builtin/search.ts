@@ -33,9 +33,9 @@ export const globSearchTool: Tool<z.infer<typeof globParameters>> = {
     const { paths, end } = await filesOf(place, pattern, signal)
     if (paths.size === 0) return `no file matches ${pattern}${limitNote(end)}`
     const shown = [...paths].slice(0, SHOWN_PATHS)
-    const total = end === 'complete' ? `${paths.size}` : `more than ${paths.size}`
-    const header = shown.length < paths.size ? `${shown.length} of ${total} files` : `${total} files`
-    return [`${header} match ${pattern}${limitNote(end)}`, ...shown].join('\n')
+    const total = `${atLeast(end)}${counted(paths.size, 'file')}`
+    const header = shown.length < paths.size ? `${shown.length} of ${total}` : total
+    return [`${header} for ${pattern}${limitNote(end)}`, ...shown].join('\n')
   },
 }
 
@@ -90,8 +90,8 @@ async function grep(
   }
   const end = await runRipgrep(args, { cwd: place.root, separator: '\n', signal, onRecord })
   if (total === 0) return `no line matches ${pattern}${limitNote(end)}`
-  const all = `${end === 'complete' ? '' : 'more than '}${total} lines in ${files.size} files`
-  const header = shown.length < total ? `${shown.length} of ${all} match` : `${all} match`
+  const all = `${atLeast(end)}${counted(total, 'line')} in ${counted(files.size, 'file')}`
+  const header = shown.length < total ? `${shown.length} of ${all}` : all
   return [`${header}${limitNote(end)}`, ...shown].join('\n')
 }
 
@@ -148,6 +148,14 @@ function globOption(place: SearchPlace, glob: string): string {
 
 function plain(path: string): string {
   return path.startsWith('./') ? path.slice(2) : path
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+function atLeast(end: SearchEnd): string {
+  return end === 'complete' ? '' : 'more than '
 }
 
 function limitNote(end: SearchEnd): string {
