@@ -3,7 +3,7 @@ import type { Log } from '../../shared/log.ts'
 import type { Store } from '../store.ts'
 import { createFailures, type Parked } from './failures.ts'
 import { Interrupted, type RunHandler, type Scheduler, ShuttingDown } from './scheduler.ts'
-import { createTimers } from './timers.ts'
+import { createTimers, type SetTimer } from './timers.ts'
 
 export interface EmbeddedSchedulerOptions {
   /** Holds timers and parked threads, so that they outlive the process. */
@@ -24,8 +24,6 @@ export interface EmbeddedSchedulerOptions {
   /** Told once when a thread is parked; what it rejects with is logged. */
   onParked?: (threadKey: string, error: unknown) => void | Promise<void>
 }
-
-export type SetTimer = (run: () => void, ms: number) => () => void
 
 /** The scheduler of a single process, with what only it can tell. */
 export interface EmbeddedScheduler extends Scheduler {

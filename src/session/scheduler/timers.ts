@@ -1,6 +1,7 @@
 import { timerKeys } from '../keys.ts'
 import type { Store } from '../store.ts'
-import type { SetTimer } from './embedded.ts'
+
+export type SetTimer = (run: () => void, ms: number) => () => void
 
 /** Wishes for a later run, kept in the store: a timer leaves it only after a run that began when it was due has ended well. */
 export interface Timers {
