@@ -262,6 +262,41 @@ describe('stopping', () => {
   })
 })
 
+describe('text that Discord holds back', () => {
+  test('is told in the log once, and nothing empty reaches the inbox', async () => {
+    const bot = await startBot()
+    const { double, inbox, lines } = bot
+    const thread = double.thread(double.aliceId, double.channelId, 'talk')
+    double.say(double.aliceId, thread, '')
+    double.say(double.aliceId, thread, '')
+    double.mention(double.aliceId, thread, '')
+    const [bare] = await inbox.received(1)
+    expect(bare).toMatchObject({ addressed: 'mention', text: '' })
+    expect(lines.filter(({ level, message }) => level === 'error' && message.includes('Message Content'))).toHaveLength(
+      1,
+    )
+  })
+})
+
+describe('a listener that throws', () => {
+  test('is told in the log, and the next event is heard', async () => {
+    const bot = await startBot()
+    const { double, inbox, lines } = bot
+    double.gateway.dispatch('MESSAGE_CREATE', {
+      id: double.world.snowflake(),
+      channel_id: double.channelId,
+      channel_type: 0,
+      guild_id: double.guildId,
+      type: 0,
+      content: 'nobody wrote this',
+    })
+    double.mention(double.aliceId, double.channelId, 'next')
+    const [message] = await inbox.received(1)
+    expect(message!.text).toBe('next')
+    expect(lines.some(({ level, message }) => level === 'error' && message.includes('could not be read'))).toBe(true)
+  })
+})
+
 describe('rights at the start', () => {
   test('that are missing in the whole server are named in the log', async () => {
     const double = await startDouble()

@@ -143,6 +143,21 @@ describe('what the bot sends', () => {
     expect(double.botMessages(thread.id)).toHaveLength(2)
   })
 
+  test('is found by what the gateway told when the answer was lost and Discord has forgotten the nonce', async () => {
+    const bot = await startBot({ requestTimeoutMs: 150 })
+    const { thread } = await asked(bot)
+    await bot.platform.post(thread, answer('first'), { key: '0' })
+    bot.double.fault({ route: POST, hang: true, after: true, times: 3, invisibleForMs: 60_000 })
+    const failure = await bot.platform.post(thread, answer('lost'), { key: 'k' }).catch((error) => error)
+    expect(failure).toMatchObject({ kind: 'unavailable', uncertain: true })
+    bot.double.nonceWindow(0)
+    const ref = await bot.platform.post(thread, answer('lost'), { key: 'k', inDoubt: true })
+    expect(bot.double.botMessages(thread.id).map(({ id, content }) => [id, content])).toEqual([
+      [expect.any(String), 'first'],
+      [ref.id, 'lost'],
+    ])
+  })
+
   test('shows the newest words when the nonce brings back an earlier attempt', async () => {
     const first = await startBot()
     const { thread } = await asked(first)

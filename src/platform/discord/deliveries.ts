@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../shared/log.ts'
+import { pause } from './pause.ts'
 
-/** Pause before the n-th retry of a delivery: doubled each time from 250 ms, at most 30 s. */
-const FIRST_PAUSE_MS = 250
-const LONGEST_PAUSE_MS = 30_000
+/** Pauses between attempts at the store: doubled each time from 250 ms, at most 30 s. */
+export const FIRST_PAUSE_MS = 250
+export const LONGEST_PAUSE_MS = 30_000
 /** A delivery that failed for this long is given up; its thread is caught up once the inbox takes something again. */
 const GIVE_UP_MS = 10 * 60_000
 
@@ -35,9 +35,8 @@ export function createDeliveries(options: {
   now: () => number
   /** The inbox takes deliveries again after some were given up. */
   onRecovered: () => void
-  firstPauseMs?: number
 }): Deliveries {
-  const { log, now, onRecovered, firstPauseMs = FIRST_PAUSE_MS } = options
+  const { log, now, onRecovered } = options
   const lanes = new Map<string, Promise<void>>()
   const stopping = new AbortController()
   let held: Delivery[] | undefined
@@ -63,8 +62,7 @@ export function createDeliveries(options: {
           return
         }
         if (attempt === 0) log.warn({ error, id: delivery.order }, 'an event could not be stored; it is tried again')
-        const pause = Math.min(LONGEST_PAUSE_MS, firstPauseMs * 2 ** attempt)
-        await sleep(pause, undefined, { signal: stopping.signal }).catch(() => {})
+        await pause(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt), stopping.signal)
       }
     }
   }

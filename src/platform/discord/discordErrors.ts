@@ -25,7 +25,6 @@ const KINDS: Partial<Record<number, PlatformErrorKind>> = {
   [Code.InvalidWebhookToken]: 'notFound',
   [Code.InvalidActionOnArchivedThread]: 'notEditable',
   [Code.CannotEditMessageAuthoredByAnotherUser]: 'notEditable',
-  [Code.MaximumNumberOfEditsToMessagesOlderThanOneHourReached]: 'notEditable',
   [Code.RequestEntityTooLarge]: 'tooLong',
   [Code.FileUploadedExceedsMaximumSize]: 'tooLong',
   [Code.MissingAccess]: 'forbidden',
@@ -43,6 +42,7 @@ const KINDS: Partial<Record<number, PlatformErrorKind>> = {
 export function toPlatformError(error: unknown, doing: string, rights: readonly Right[] = []): PlatformError {
   if (error instanceof PlatformError) return error
   const said = `${doing}: ${messageOf(error)}`
+  // Also 30046, the tighter limit for messages older than an hour: discord.js reads no body of a 429, and waiting is right.
   if (error instanceof RateLimitError) {
     const retryAfterMs = Math.ceil(error.retryAfter)
     return new PlatformError('rateLimited', '429', `${doing}: rate limited`, { retryAfterMs, cause: error })

@@ -1,20 +1,19 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, Events, type Message } from 'discord.js'
 import type { Log } from '../../shared/log.ts'
 import type { Wording } from '../../shared/wording/wording.ts'
 import type { FollowedThread, IncomingMessage, PlatformInbox } from '../platform.ts'
 import { createCatchUp } from './catchUp.ts'
-import { createDeliveries, type Delivery } from './deliveries.ts'
+import { createDeliveries, type Delivery, FIRST_PAUSE_MS, LONGEST_PAUSE_MS } from './deliveries.ts'
 import type { DiscordApi } from './discordApi.ts'
 import { DM_ACCOUNT, lacksContent, toIncoming } from './incoming.ts'
 import { createInteractions } from './interactions.ts'
+import { pause } from './pause.ts'
 import type { People } from './people.ts'
 import type { Placeholders } from './placeholders.ts'
 import type { Posts } from './posts.ts'
 import { createRecent } from './recent.ts'
 import type { Threads } from './threads.ts'
 
-const LONGEST_PAUSE_MS = 30_000
 const REMEMBERED = 5_000
 
 /** Everything that Discord tells, on its way into the inbox. */
@@ -69,9 +68,9 @@ export function createInbound(options: {
   }
 
   function take(incoming: IncomingMessage): void {
-    if (incoming.thread.id === incoming.id && incoming.thread.channel !== incoming.id) {
-      threads.announced(incoming.id, incoming.text)
-    }
+    const { thread, ref } = incoming
+    // Asked in a channel: the thread is to be opened on this message.
+    if (thread.thread === ref.id && ref.channel === thread.channel) threads.announced(ref.id, incoming.text)
     deliveries.add({
       lane: incoming.thread.id,
       order: incoming.id,
@@ -109,12 +108,12 @@ export function createInbound(options: {
 
   /** The store may be away; until it answers, events gather. */
   async function followedThreads(): Promise<FollowedThread[]> {
-    for (let pause = 250; !stopping.signal.aborted; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+    for (let wait = FIRST_PAUSE_MS; !stopping.signal.aborted; wait = Math.min(LONGEST_PAUSE_MS, wait * 2)) {
       try {
         return (await inbox?.followed('discord')) ?? []
       } catch (error) {
         log.warn({ error }, 'the threads to catch up are not known yet; asking again')
-        await sleep(pause, undefined, { signal: stopping.signal }).catch(() => {})
+        await pause(wait, stopping.signal)
       }
     }
     return []

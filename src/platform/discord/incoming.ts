@@ -16,19 +16,23 @@ export function toIncoming(message: Message, botId: string): IncomingMessage | u
   const mentioned = addressesBot(message, botId)
   const addressed = channel.isDMBased() ? 'direct' : mentioned ? 'mention' : channel.isThread() ? 'thread' : undefined
   if (addressed === undefined) return undefined
+  const text = textOf(message, botId)
+  const attachments = attachmentsOf(message)
+  // A sticker between people says nothing to the bot; a bare mention does.
+  if (addressed === 'thread' && text === '' && attachments.length === 0) return undefined
   return {
     id: message.id,
     aliases: [],
     thread: threadOf(message, botId),
     ref: { channel: message.channelId, id: message.id },
     author: senderOf(message),
-    text: textOf(message, botId),
+    text,
     at: message.createdTimestamp,
     addressed,
     // Whether the bot has been handed what stands above, only the store knows; a forum post's first message has nothing above.
     hasEarlier: addressed === 'mention' && channel.isThread() && message.id !== channel.id,
     edited: message.editedTimestamp !== null,
-    attachments: attachmentsOf(message),
+    attachments,
   }
 }
 
