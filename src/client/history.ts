@@ -39,7 +39,7 @@ export function repairHistory(messages: readonly Message[], policy: HistoryPolic
   const results = matchResults(messages)
   const mintId = createCallIds(policy.toolCallIds)
   const repaired: Message[] = []
-  for (const message of messages) {
+  for (const [at, message] of messages.entries()) {
     if (message.role === 'tool') continue
     if (message.role !== 'assistant') {
       pushSpoken(repaired, repairSpoken(message), policy)
@@ -52,7 +52,7 @@ export function repairHistory(messages: readonly Message[], policy: HistoryPolic
     }
     const ids = message.tool_calls.map((call) => mintId(call.id, validName(call.function.name)))
     repaired.push(repairCalls(message as AssistantMessage & { tool_calls: ToolCall[] }, ids, policy))
-    const answered = results.get(message) ?? []
+    const answered = results.get(at) ?? []
     for (const { result, call } of answered) repaired.push(repairResult(result, ids[call]!))
     for (const [call, id] of ids.entries()) {
       if (answered.some((answer) => answer.call === call)) continue
@@ -72,16 +72,16 @@ interface Answered {
  * Which result belongs to which call: the first one of that id behind the call that is not taken yet, up to the next message
  * that uses the id anew. In the order of the results, so that a sound block stays as it is.
  */
-function matchResults(messages: readonly Message[]): Map<Message, Answered[]> {
-  const open = new Map<string, { owner: Message; calls: number[] }>()
-  const results = new Map<Message, Answered[]>()
-  for (const message of messages) {
+function matchResults(messages: readonly Message[]): Map<number, Answered[]> {
+  const open = new Map<string, { owner: number; calls: number[] }>()
+  const results = new Map<number, Answered[]>()
+  for (const [at, message] of messages.entries()) {
     if (message.role === 'assistant' && message.tool_calls) {
-      results.set(message, [])
+      results.set(at, [])
       for (const [index, { id }] of message.tool_calls.entries()) {
         const slot = open.get(id)
-        if (slot?.owner === message) slot.calls.push(index)
-        else open.set(id, { owner: message, calls: [index] })
+        if (slot?.owner === at) slot.calls.push(index)
+        else open.set(id, { owner: at, calls: [index] })
       }
     } else if (message.role === 'tool') {
       const slot = open.get(message.tool_call_id)
