@@ -35,16 +35,16 @@ export function createKeyvStore(
     else log.warn({ error }, 'the store reported an error outside of any call')
   })
 
-  const strict = <T>(operation: string, run: () => Promise<T>): Promise<T> => {
+  const strict = async <T>(operation: string, run: () => Promise<T>): Promise<T> => {
     const errors: unknown[] = []
-    const call = errorsOfCall.run(errors, async () => {
-      const answer = await run()
+    try {
+      const answer = await withTimeout(errorsOfCall.run(errors, run), timeoutMs)
       if (errors.length > 0) throw errors[0]
       return answer
-    })
-    return withTimeout(call, timeoutMs).catch((error: unknown) => {
-      throw error instanceof StoreError ? error : new StoreError(operation, error)
-    })
+    } catch (error) {
+      // What Keyv emitted is the cause; that it then answered `false` or nothing says less.
+      throw new StoreError(operation, errors[0] ?? error)
+    }
   }
 
   const expiry = (ttlMs: number | undefined): number | undefined => {

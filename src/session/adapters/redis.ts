@@ -23,6 +23,8 @@ export async function redisAdapter(
   const client = new Redis(url, {
     lazyConnect: true,
     connectTimeout: timeoutMs,
+    // A server that stays silent has its connection dropped and opened anew; else a dead machine would be waited for.
+    socketTimeout: timeoutMs,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
