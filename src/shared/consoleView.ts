@@ -48,8 +48,13 @@ export type ConsoleChange =
   | { type: 'removed'; threadId: string; messageId: string }
   /** What the bot is doing, or `null`. Fades by itself: whoever shows it takes it away at `until`. */
   | { type: 'status'; threadId: string; status: ConsoleStatus | null }
-  /** Said to the person at the console alone and kept nowhere. */
-  | { type: 'whisper'; threadId: string | null; markdown: string }
+  | { type: 'whisper'; threadId: string | null; whisper: ConsoleWhisper }
+
+/** Said to the person at the console alone, and kept for moments only. */
+export interface ConsoleWhisper {
+  id: string
+  markdown: string
+}
 
 export interface ConsoleStatus {
   text: string
@@ -85,6 +90,8 @@ export interface ConsoleBackend {
     options: { before?: string; limit: number },
   ): Promise<{ messages: ConsoleMessage[]; more: boolean }>
   status(threadId: string): ConsoleStatus | null
+  /** What was whispered in the last moments: a page that has just begun a thread comes to it a little late. */
+  whispers(threadId: string): ConsoleWhisper[]
   file(threadId: string, messageId: string): Promise<{ name: string; content: Uint8Array } | undefined>
   /** Resolves when what was typed is in the store and on its way to the bot. */
   submit(submission: ConsoleSubmission): Promise<SubmissionOutcome>

@@ -1,6 +1,5 @@
 import type { ConsoleBackend, ConsoleChange } from '../shared/consoleView.ts'
-import { type MessageView, viewOf } from './messageView.ts'
-import { renderHtml } from './plainHtml.ts'
+import { viewOf, whisperView } from './messageView.ts'
 
 /** One Server-Sent Event. */
 export interface FeedEvent {
@@ -55,12 +54,13 @@ export async function* liveFeed(
   }
 }
 
-export async function snapshotOf(backend: ConsoleBackend, threadId: string | null) {
+async function snapshotOf(backend: ConsoleBackend, threadId: string | null) {
   const threads = await backend.threads({ limit: THREADS_AT_ONCE })
   const thread = threadId === null ? undefined : await backend.thread(threadId)
-  if (!thread) return { threads, thread: null, messages: [] as MessageView[], more: false, status: null }
+  if (!thread) return { threads, thread: null, messages: [], more: false, status: null, whispers: [] }
   const { messages, more } = await backend.messages(thread.id, { limit: MESSAGES_AT_ONCE })
-  return { threads, thread, messages: messages.map(viewOf), more, status: backend.status(thread.id) }
+  const whispers = backend.whispers(thread.id).map(whisperView)
+  return { threads, thread, messages: messages.map(viewOf), more, status: backend.status(thread.id), whispers }
 }
 
 /** Of two changes with the same subject only the later one matters. Every whisper is a subject of its own. */
@@ -90,6 +90,6 @@ function eventOf(change: ConsoleChange): FeedEvent {
     case 'status':
       return { event: 'status', data: change.status }
     case 'whisper':
-      return { event: 'whisper', data: { html: renderHtml(change.markdown) } }
+      return { event: 'whisper', data: whisperView(change.whisper) }
   }
 }

@@ -1,4 +1,4 @@
-import type { ConsoleMessage } from '../shared/consoleView.ts'
+import type { ConsoleMessage, ConsoleWhisper } from '../shared/consoleView.ts'
 import { renderHtml } from './plainHtml.ts'
 
 /** A message as the page shows it: Markdown has become HTML that is safe by construction. */
@@ -19,6 +19,10 @@ export function viewOf(message: ConsoleMessage): MessageView {
   }
   const copy = message.live ? {} : { text: markdown }
   return { ...rest, html: renderHtml(markdown), ...copy }
+}
+
+export function whisperView({ id, markdown }: ConsoleWhisper): { id: string; html: string } {
+  return { id, html: renderHtml(markdown) }
 }
 
 /** One line as a paragraph's content: it stands inside a `summary`, where blocks have no place. */

@@ -253,7 +253,9 @@ describe('what the console shows', () => {
     const { platform, thread: at, changes } = await thread()
     expect(await platform.whisper(at, 'local', 'psst')).toBe(true)
     expect(await platform.whisper(at, 'somebody', 'psst')).toBe(false)
-    expect(changes).toEqual([{ type: 'whisper', threadId: at.id, markdown: 'psst' }])
+    expect(changes).toMatchObject([{ type: 'whisper', threadId: at.id, whisper: { markdown: 'psst' } }])
+    // A page that comes a moment later hears it, too.
+    expect(platform.pages.whispers(at.id)).toMatchObject([{ markdown: 'psst' }])
     expect(await consoleOn().platform.whisper(at, 'local', 'psst')).toBe(false)
   })
 

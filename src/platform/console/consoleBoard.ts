@@ -1,9 +1,11 @@
-import type { ConsoleChange, ConsoleMessage, ConsoleStatus } from '../../shared/consoleView.ts'
+import type { ConsoleChange, ConsoleMessage, ConsoleStatus, ConsoleWhisper } from '../../shared/consoleView.ts'
 import type { Shelf } from './consoleShelf.ts'
 import { titleOf } from './consoleTitle.ts'
 
 /** As long as a typing sign on the other platforms; `status` is renewed more often than that. */
 const STATUS_MS = 15_000
+/** How long a whisper waits for the page that it is meant for. */
+const WHISPER_MS = 10_000
 
 export type Board = ReturnType<typeof createBoard>
 
@@ -14,6 +16,7 @@ export type Board = ReturnType<typeof createBoard>
 export function createBoard(shelf: Shelf, now: () => number) {
   const listeners = new Set<(change: ConsoleChange) => void>()
   const statuses = new Map<string, ConsoleStatus>()
+  let whispers: { threadId: string | null; until: number; whisper: ConsoleWhisper }[] = []
   const inTurn = createTurns()
 
   function tell(change: ConsoleChange): void {
@@ -31,8 +34,16 @@ export function createBoard(shelf: Shelf, now: () => number) {
   }
 
   return {
-    tell,
-    watched: () => listeners.size > 0,
+    /** False when nobody looks on. */
+    whisper(threadId: string | null, whisper: ConsoleWhisper): boolean {
+      whispers = whispers.filter(({ until }) => until > now())
+      whispers.push({ threadId, whisper, until: now() + WHISPER_MS })
+      tell({ type: 'whisper', threadId, whisper })
+      return listeners.size > 0
+    },
+
+    whispers: (threadId: string): ConsoleWhisper[] =>
+      whispers.filter((one) => one.threadId === threadId && one.until > now()).map(({ whisper }) => whisper),
 
     /** Puts up a message unless its id is there already. */
     place: (threadId: string, message: ConsoleMessage): Promise<void> =>

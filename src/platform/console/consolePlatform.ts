@@ -103,9 +103,7 @@ export function createConsolePlatform(options: ConsoleOptions): ConsolePlatform 
     status: async (thread, text) => board.setStatus(thread.id, text),
 
     async whisper(to, personId, markdown) {
-      if (personId !== LOCAL || !board.watched()) return false
-      board.tell({ type: 'whisper', threadId: 'id' in to ? to.id : null, markdown })
-      return true
+      return personId === LOCAL && board.whisper('id' in to ? to.id : null, { id: newId(), markdown })
     },
 
     async history(thread, before, limit) {
@@ -143,6 +141,7 @@ export function createConsolePlatform(options: ConsoleOptions): ConsolePlatform 
       return { messages: found.slice(0, limit).reverse(), more: found.length > limit }
     },
     status: (threadId) => board.status(threadId),
+    whispers: (threadId) => board.whispers(threadId),
     async file(threadId, messageId) {
       const file = await shelf.file(threadId, messageId)
       return file && { name: file.name, content: Buffer.from(file.base64, 'base64') }

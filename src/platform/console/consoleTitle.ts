@@ -20,8 +20,11 @@ function plain(line: string): string {
 
 function shorten(text: string): string {
   // Bounded before it is cut into graphemes: one of them may be as long as somebody likes.
-  const segments = new Intl.Segmenter().segment(text.slice(0, LONGEST * 16))[Symbol.iterator]()
-  const graphemes = [...segments.take(LONGEST + 1)].map(({ segment }) => segment)
+  const segments = [...new Intl.Segmenter().segment(text.slice(0, LONGEST * 16))]
+  const graphemes = segments.map(({ segment }) => segment)
   if (graphemes.length <= LONGEST) return graphemes.join('')
-  return `${graphemes.slice(0, -2).join('').trimEnd()}…`
+  return `${graphemes
+    .slice(0, LONGEST - 1)
+    .join('')
+    .trimEnd()}…`
 }

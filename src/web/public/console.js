@@ -32,6 +32,7 @@ const feed = createFeed({
     find('#gone').hidden = threadId === null || picture.thread !== null
     showTitle(picture.thread?.title)
     showStatus(picture.status)
+    for (const one of picture.whispers) whisper.rendered(one)
   },
   thread(thread) {
     threads.place(thread)
@@ -40,7 +41,7 @@ const feed = createFeed({
   message: (message) => messages.place(message),
   removed: ({ id }) => messages.remove(id),
   status: showStatus,
-  whisper: ({ html }) => whisper.html(html),
+  whisper: (one) => whisper.rendered(one),
 })
 
 function threadOf(path) {

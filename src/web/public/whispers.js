@@ -4,6 +4,7 @@ import { words } from './words.js'
 /** What is said to this person alone; it stays until it is dismissed or ten more came. */
 export function createWhispers() {
   const place = document.querySelector('#whispers')
+  const heard = new Set()
 
   function show(content) {
     const close = el(
@@ -19,8 +20,10 @@ export function createWhispers() {
 
   return {
     text: (text) => show(el('p', {}, text)),
-    /** HTML that the server rendered. */
-    html(html) {
+    /** HTML that the server rendered; each id once, because a picture of the thread brings recent ones again. */
+    rendered({ id, html }) {
+      if (heard.has(id)) return
+      heard.add(id)
       const content = el('div', { class: 'prose' })
       content.innerHTML = html
       show(content)

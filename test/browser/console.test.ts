@@ -1,0 +1,412 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { MessageRef, ThreadRef } from '../../src/shared/thread.ts'
+import { CHROMIUM, CHROMIUM_FLAGS, noBrowser, type RunningConsole, startConsole } from './console.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+const STOP = { action: 'stop', label: 'Stop', style: 'danger' as const, value: 'run-1' }
+
+if (noBrowser) console.warn(`The console is not tested in a browser: ${noBrowser}`)
+
+describe.skipIf(noBrowser)('the console in a browser', () => {
+  let browser: Browser
+  let web: RunningConsole
+  const complaints: string[] = []
+  const pages: Page[] = []
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_FLAGS })
+  })
+  afterAll(() => browser?.close())
+  beforeEach(async () => {
+    web = await startConsole()
+  })
+  afterEach(async () => {
+    for (const page of pages.splice(0)) await page.context().close()
+    await web.stop()
+    // Nothing may break in the page, and its policy may stop nothing of our own.
+    expect(complaints.splice(0)).toEqual([])
+  })
+
+  async function visit(path = '/console', options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
+    const page = await context.newPage()
+    page.setDefaultTimeout(8000)
+    pages.push(page)
+    page.on('pageerror', (error) => complaints.push(String(error)))
+    page.on('console', (line) => {
+      // The browser itself reports requests that fail; tests that cut the connection make some.
+      if (line.type() === 'error' && !/Failed to load resource|net::ERR/.test(line.text())) complaints.push(line.text())
+    })
+    await page.goto(web.url + path)
+    await page.waitForSelector('[data-state="connected"]')
+    return page
+  }
+
+  const composer = (page: Page) => page.getByRole('textbox', { name: 'Message' })
+  const inThread = (page: Page, text: string) => page.locator('.messages').getByText(text)
+  const answers = (page: Page) => page.locator('.answer .prose')
+
+  async function say(page: Page, text: string): Promise<void> {
+    await composer(page).fill(text)
+    await composer(page).press('Enter')
+  }
+
+  /** Says something in a new thread and answers where it arrived. */
+  async function begin(page: Page, text = 'hello'): Promise<ThreadRef> {
+    const before = web.conversation.messages.length
+    await say(page, text)
+    await expect.poll(() => web.conversation.messages.length).toBe(before + 1)
+    await page.waitForURL(/\/console\/t\//)
+    return web.conversation.messages[before]!.thread
+  }
+
+  const live = (thread: ThreadRef, text: string): Promise<MessageRef> =>
+    web.conversation.post(thread, text, { live: true, buttons: [STOP] })
+
+  test('an empty console says what one can do, and an example fills the field', async () => {
+    const page = await visit()
+    await page.getByRole('heading', { name: 'What shall we work on?' }).waitFor()
+    await page.getByRole('button', { name: '/plan Add a test' }).click()
+    expect(await composer(page).inputValue()).toBe('/plan Add a test for the parts that have none')
+    expect(await page.getByRole('button', { name: 'Plan', exact: true }).getAttribute('aria-pressed')).toBe('true')
+  })
+
+  test('a message begins a thread with a title, an address and what was typed', async () => {
+    const page = await visit()
+    const thread = await begin(page, 'What is <b>here</b>?\nsecond line')
+    expect(new URL(page.url()).pathname).toBe(`/console/t/${thread.id}`)
+    await page.getByRole('heading', { level: 1, name: 'What is <b>here</b>?' }).waitFor()
+    await page
+      .getByRole('navigation', { name: 'Threads' })
+      .getByRole('link', { name: 'What is <b>here</b>?' })
+      .waitFor()
+    await page.waitForSelector('.person')
+    expect(await page.locator('.person .bubble').allInnerTexts()).toEqual(['What is <b>here</b>?\nsecond line'])
+    expect(web.conversation.messages).toMatchObject([{ text: 'What is <b>here</b>?\nsecond line' }])
+    expect(await composer(page).inputValue()).toBe('')
+  })
+
+  test('an answer grows without reload and ends as its final text, with its small print', async () => {
+    const page = await visit()
+    const thread = await begin(page)
+    const ref = await live(thread, 'The answer')
+    await page.getByText('The answer', { exact: true }).waitFor()
+    for (const text of ['The answer is', 'The answer is **forty', 'The answer is **forty-two**']) {
+      await web.conversation.edit(thread, ref, text, { live: true, buttons: [STOP] })
+      const words = text.replaceAll('*', '').split(' ').at(-1)!
+      await expect.poll(() => answers(page).textContent()).toContain(words)
+    }
+    await web.conversation.edit(thread, ref, 'The answer is **42**.', { footer: 'gpt-5 · 1.2 s' })
+    await page.getByText('gpt-5 · 1.2 s').waitFor()
+    expect(await answers(page).textContent()).toBe('The answer is 42.')
+    expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(0)
+  })
+
+  test('a screen reader hears a finished answer once, and not every frame', async () => {
+    const page = await visit()
+    const thread = await begin(page)
+    await page.evaluate(`{
+      window.heard = []
+      const announcer = document.querySelector('#announcer')
+      new MutationObserver(() => heard.push(announcer.textContent)).observe(announcer, { childList: true })
+    }`)
+    const ref = await live(thread, 'one')
+    for (const text of ['one two', 'one two three']) await web.conversation.edit(thread, ref, text, { live: true })
+    await web.conversation.edit(thread, ref, 'All is done.')
+    await expect.poll(() => page.evaluate('heard')).toEqual(['ToyCoder answered: All is done.'])
+    expect(await page.locator('#announcer').getAttribute('aria-live')).toBe('polite')
+  })
+
+  test('tool activity is a row that runs and then unfolds to its result', async () => {
+    const page = await visit()
+    const thread = await begin(page)
+    const post = (markdown: string, more: object) =>
+      web.conversation.post(thread, markdown, { kind: 'activity', ...more })
+    const ref = await post('`read_file` README.md …', { live: true })
+    const row = page.locator('.activity').first()
+    await expect.poll(() => row.locator('summary').textContent()).toContain('running')
+    await web.conversation.edit(thread, ref, '`read_file` README.md\n\n```\n# Sample\n```', { kind: 'activity' })
+    await expect.poll(() => row.locator('summary').textContent()).toContain('done')
+    expect(await row.getByText('# Sample').isVisible()).toBe(false)
+    await row.locator('summary').click()
+    expect(await row.getByText('# Sample').isVisible()).toBe(true)
+    const failing = await post('`grep_search` (', {})
+    await web.platform.react(thread, failing, 'failed')
+    await expect.poll(() => page.locator('.activity').nth(1).locator('summary').textContent()).toContain('failed')
+  })
+
+  test('the Plan button and /plan are the same command', async () => {
+    const page = await visit()
+    await composer(page).fill('add a test')
+    await page.getByRole('button', { name: 'Plan', exact: true }).click()
+    await composer(page).press('Enter')
+    await expect.poll(() => web.conversation.commands).toMatchObject([{ name: 'plan', text: 'add a test' }])
+    await page.waitForURL(/\/console\/t\//)
+    await page.getByRole('heading', { level: 1, name: 'add a test' }).waitFor()
+    await page.getByRole('link', { name: 'New thread' }).click()
+    await say(page, '/plan two')
+    await expect.poll(() => web.conversation.commands.length).toBe(2)
+    expect(web.conversation.messages).toEqual([])
+  })
+
+  test('Shift+Enter begins a new line, and an unfinished text waits in its thread', async () => {
+    const page = await visit()
+    await begin(page)
+    await composer(page).pressSequentially('one')
+    await composer(page).press('Shift+Enter')
+    await composer(page).pressSequentially('two')
+    await page.getByRole('link', { name: 'New thread' }).click()
+    expect(await composer(page).inputValue()).toBe('')
+    await page.goBack()
+    await expect.poll(() => composer(page).inputValue()).toBe('one\ntwo')
+    expect(web.conversation.messages).toHaveLength(1)
+  })
+
+  test('the Stop button reaches the bot, and what it says comes to this person alone', async () => {
+    const page = await visit()
+    const other = await visit()
+    const thread = await begin(page)
+    await other.goto(page.url())
+    await live(thread, 'a long answer')
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('You pressed stop.').waitFor()
+    expect(web.conversation.clicks).toMatchObject([{ action: 'stop', value: 'run-1', thread: { id: thread.id } }])
+    expect(await other.getByText('You pressed stop.').count()).toBe(0)
+    await page.getByRole('button', { name: 'Dismiss' }).click()
+    expect(await page.getByText('You pressed stop.').count()).toBe(0)
+  })
+
+  test('a reload and a restart of the program keep everything', async () => {
+    const page = await visit()
+    const thread = await begin(page)
+    await web.conversation.post(thread, 'An answer that stays.')
+    await web.platform.upload(thread, { name: 'notes.md', content: '# Notes' }, { key: 'f' })
+    await page.getByText('notes.md').waitFor()
+    await page.reload()
+    await inThread(page, 'An answer that stays.').waitFor()
+    const { port, storage } = web
+    await web.stop()
+    web = await startConsole({ port, storage })
+    await page.reload()
+    await inThread(page, 'An answer that stays.').waitFor()
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByText('notes.md').click()])
+    expect(download.suggestedFilename()).toBe('notes.md')
+  })
+
+  test('two tabs see the same', async () => {
+    const one = await visit()
+    const two = await visit()
+    const thread = await begin(one, 'from the first tab')
+    await two.getByRole('link', { name: 'from the first tab' }).click()
+    await two.waitForSelector('.person')
+    await say(two, 'from the second tab')
+    await one.getByText('from the second tab').waitFor()
+    const ref = await live(thread, 'growing')
+    await web.conversation.edit(thread, ref, 'grown in both')
+    for (const page of [one, two]) await inThread(page, 'grown in both').waitFor()
+    expect(await one.locator('.messages').textContent()).toBe(await two.locator('.messages').textContent())
+  })
+
+  test('a lost connection is said, and on its return the page is right again; what was typed meanwhile is sent once', async () => {
+    const page = await visit()
+    const thread = await begin(page)
+    const ref = await live(thread, 'before the cut')
+    await inThread(page, 'before the cut').waitFor()
+    const { port, storage } = web
+    await web.stop()
+    await page.getByText('Connection lost').waitFor()
+    await say(page, 'typed while away')
+    await page.getByText('Not sent yet').waitFor()
+    web = await startConsole({ port, storage })
+    await web.conversation.edit(thread, ref, 'after the cut')
+    await inThread(page, 'after the cut').waitFor()
+    await expect
+      .poll(() => web.conversation.messages.map(({ text }) => text), { timeout: 12_000 })
+      .toEqual(['typed while away'])
+    await page.getByText('Not sent yet').waitFor({ state: 'detached' })
+    await expect.poll(() => page.locator('.person .bubble').allInnerTexts()).toEqual(['hello', 'typed while away'])
+    expect(await inThread(page, 'before the cut').count()).toBe(0)
+  })
+
+  test('an answer to a submission that got lost makes no second message', async () => {
+    const page = await visit()
+    let lost = 0
+    await page.route('**/api/submit', async (route) => {
+      if (lost++ > 0) return route.continue()
+      await route.fetch()
+      await route.abort()
+    })
+    await begin(page, 'only once')
+    await expect.poll(() => lost).toBeGreaterThan(1)
+    await expect.poll(() => page.locator('.person .bubble').allInnerTexts()).toEqual(['only once'])
+    expect(web.conversation.messages).toHaveLength(1)
+  })
+
+  test('everything can be done by the keyboard alone', async () => {
+    const page = await visit()
+    await page.keyboard.type('by keyboard')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/console\/t\//)
+    await expect.poll(() => web.conversation.messages.length).toBe(1)
+    const { thread } = web.conversation.messages[0]!
+    await web.conversation.post(thread, '`read_file` x\n\n```\nresult of x\n```', { kind: 'activity' })
+    await live(thread, 'working')
+    await page.getByRole('button', { name: 'Stop' }).waitFor()
+    const focused = () =>
+      page.evaluate<string>(`{
+        const { id, localName, textContent } = document.activeElement
+        id || (/^(a|button|summary)$/.test(localName) ? textContent.trim() : localName)
+      }`)
+    async function tabTo(wanted: string, key = 'Tab'): Promise<void> {
+      for (let presses = 0; presses < 30; presses++) {
+        if ((await focused()).includes(wanted)) return
+        await page.keyboard.press(key)
+      }
+      throw new Error(`the keyboard does not reach ${wanted}`)
+    }
+    await tabTo('Stop', 'Shift+Tab')
+    await page.keyboard.press('Enter')
+    await page.getByText('You pressed stop.').waitFor()
+    await tabTo('read_file', 'Shift+Tab')
+    await page.keyboard.press('Enter')
+    await page.getByText('result of x').waitFor()
+    await tabTo('by keyboard', 'Shift+Tab')
+    await tabTo('new-thread', 'Shift+Tab')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'What shall we work on?' }).waitFor()
+    expect(await focused()).toBe('composer-text')
+    await tabTo('Skip to the message field', 'Shift+Tab')
+    await page.keyboard.press('Enter')
+    await expect.poll(focused).toBe('composer-text')
+  })
+
+  test('at 360 pixels nothing scrolls sideways and the threads are a drawer', async () => {
+    const page = await visit('/console', { viewport: { width: 360, height: 640 } })
+    const thread = await begin(
+      page,
+      'a narrow place with_a_very_long_word_that_has_no_room_here_and_goes_on_and_on_and_on',
+    )
+    const table = `| ${'wide | '.repeat(20)}\n| ${'--- | '.repeat(20)}\n| ${'cell | '.repeat(20)}`
+    await web.conversation.post(thread, `${'x'.repeat(300)}\n\n\`\`\`\n${'code '.repeat(80)}\n\`\`\`\n\n${table}`)
+    await web.conversation.post(thread, `\`run\` ${'y'.repeat(200)}`, { kind: 'activity' })
+    await page.locator('.activity').waitFor()
+    const overflow = () =>
+      page.evaluate(
+        `[document.documentElement, document.querySelector('main')].map((box) => box.scrollWidth - box.clientWidth)`,
+      )
+    expect(await overflow()).toEqual([0, 0])
+    const threads = page.getByRole('navigation', { name: 'Threads' })
+    expect(await threads.isVisible()).toBe(false)
+    await page.getByRole('button', { name: 'Show threads' }).click()
+    await threads.waitFor()
+    expect(await overflow()).toEqual([0, 0])
+    await page.keyboard.press('Escape')
+    await threads.waitFor({ state: 'hidden' })
+    expect(await page.evaluate('document.activeElement.id')).toBe('open-drawer')
+    await page.getByRole('button', { name: 'Show threads' }).click()
+    await page.getByRole('link', { name: 'New thread' }).click()
+    await page.getByRole('heading', { name: 'What shall we work on?' }).waitFor()
+  })
+
+  test.each([
+    ['wide and light', { colorScheme: 'light' as const, viewport: { width: 1280, height: 800 } }],
+    ['narrow and dark', { colorScheme: 'dark' as const, viewport: { width: 360, height: 720 } }],
+  ])('axe finds nothing to object to, %s', async (_, options) => {
+    // axe puts styles in, which the page's policy would not let it.
+    const page = await visit('/console', { ...options, bypassCSP: true })
+    const objections = async () => {
+      await page.evaluate(await readFile(AXE, 'utf8'))
+      return page.evaluate<string[]>(`axe.run().then(({ violations }) =>
+        violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`)
+    }
+    expect(await objections()).toEqual([])
+    const thread = await begin(page)
+    await web.conversation.post(
+      thread,
+      '# A heading\n\n- a [link](https://example.com)\n\n```js\nlet x = 1\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |',
+      { footer: 'gpt-5' },
+    )
+    await web.conversation.post(thread, '`read_file` x\n\n```\nresult\n```', { kind: 'activity' })
+    await web.conversation.post(thread, 'A notice.', { kind: 'notice' })
+    await web.platform.upload(thread, { name: 'a.md', content: 'x' }, { key: 'f' })
+    await live(thread, 'growing')
+    await web.platform.status(thread, 'is working on it')
+    await web.platform.whisper(thread, 'local', 'Only for you.')
+    await page.getByText('Only for you.').waitFor()
+    await page.getByText('is working on it').waitFor()
+    await page.locator('.activity summary').click()
+    expect(await objections()).toEqual([])
+  })
+
+  test('what models and people write can run nothing and load nothing', async () => {
+    const page = await visit()
+    const requests: string[] = []
+    page.on('request', (request) => requests.push(request.url()))
+    const evil =
+      '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script> [x](javascript:window.pwned=1) ![i](https://evil.example/i.png)'
+    const thread = await begin(page, evil)
+    await web.conversation.post(thread, evil)
+    await web.conversation.post(thread, evil, { kind: 'activity' })
+    await web.platform.whisper(thread, 'local', `${evil} the very end`)
+    await page.getByText('the very end').waitFor()
+    expect(await page.evaluate(`'pwned' in window`)).toBe(false)
+    expect(await page.locator('[href^="javascript:" i], .messages img, .messages script, [onerror]').count()).toBe(0)
+    expect(requests.filter((url) => !url.startsWith(web.url))).toEqual([])
+  })
+
+  test('a thread that does not exist is said to be none', async () => {
+    const page = await visit('/console/t/nowhere')
+    await page.getByText('This thread does not exist.').waitFor()
+  })
+
+  test('long threads show their end first and the rest on demand', async () => {
+    const page = await visit()
+    const thread = await begin(page)
+    for (let n = 1; n <= 130; n++) await web.conversation.post(thread, `note ${n}.`)
+    await page.reload()
+    await page.getByText('note 130.', { exact: true }).waitFor()
+    expect(await page.getByText('note 20.', { exact: true }).count()).toBe(0)
+    const last = await page.getByText('note 130.', { exact: true }).boundingBox()
+    expect(last!.y + last!.height).toBeLessThan(page.viewportSize()!.height)
+    await page.getByRole('button', { name: 'Show earlier messages' }).click()
+    await page.getByText('note 20.', { exact: true }).waitFor()
+    const texts = await answers(page).allInnerTexts()
+    expect(texts).toEqual(Array.from({ length: 130 }, (_, index) => `note ${index + 1}.`))
+    expect(await page.getByRole('button', { name: 'Show earlier messages' }).isVisible()).toBe(false)
+  })
+
+  test('beyond this machine the printed link signs in, and nothing is shown before', async () => {
+    await web.stop()
+    const token = 'a-token-of-more-than-20-characters'
+    web = await startConsole({ host: '0.0.0.0', token })
+    const context = await browser.newContext({ locale: 'en-GB' })
+    const page = await context.newPage()
+    pages.push(page)
+    await page.goto(`${web.url}/console`)
+    await page.waitForURL(/sign-in$/)
+    await page.getByLabel('Token').fill('wrong')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('That token is not the right one.').waitFor()
+    await page.goto('about:blank')
+    await page.goto(web.consoleLink!)
+    await page.waitForURL(/\/console$/)
+    await page.waitForSelector('[data-state="connected"]')
+    await page.goBack().catch(() => {})
+    expect(page.url()).not.toContain(token)
+    // A restart with the same token keeps the session.
+    const { port, storage } = web
+    await web.stop()
+    web = await startConsole({ host: '0.0.0.0', token, port, storage })
+    await page.goto(`${web.url}/console`)
+    await page.waitForSelector('[data-state="connected"]')
+  })
+
+  test('the page speaks Chinese where the browser does', async () => {
+    const page = await visit('/console', { locale: 'zh-CN' })
+    await page.getByRole('heading', { name: '我们来做点什么？' }).waitFor()
+    expect(await page.locator('html').getAttribute('lang')).toBe('zh-CN')
+  })
+})
