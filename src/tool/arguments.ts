@@ -43,6 +43,17 @@ function echo(text: string): string {
  * parameter with a default may be left out). No `strict`, which many servers do not know and which forbids optional parameters.
  */
 export function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { target: 'draft-7', io: 'input', unrepresentable: 'any' })
+  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+    target: 'draft-7',
+    io: 'input',
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => dropSafeBounds(jsonSchema),
+  })
   return json as Record<string, unknown>
+}
+
+/** The limits of safe integers, which zod adds to every integer: noise for a model, and too large for some servers. */
+function dropSafeBounds(schema: { minimum?: number | undefined; maximum?: number | undefined }): void {
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
 }
