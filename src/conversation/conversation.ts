@@ -124,7 +124,8 @@ export function createConversation(parts: ConversationParts): RunHandler {
     open.wording = parts.wordingOf(person.locale)
     if (!mayUse(parts.access, person)) {
       log.info({ thread: open.key, person: person.id }, 'a message was refused: its author may not use the bot here')
-      await open.platform.whisper(open.ref, person.id, open.wording.notAllowed)
+      const token = slot.event.kind === 'command' ? slot.event.command.token : undefined
+      await open.platform.whisper(open.ref, person.id, open.wording.notAllowed, token)
       await open.append(mark(now(), { mark: 'handled', what: 'refused', source }))
       return
     }
