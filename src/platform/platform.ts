@@ -90,6 +90,8 @@ export interface MessageBody {
   kind: 'answer' | 'activity' | 'notice'
   /** True for a preview that will be replaced; looks like one. */
   live?: boolean
+  /** For `activity`: how the call stands, for platforms that show it as more than text. Default `done`. */
+  state?: 'running' | 'done' | 'failed'
   /** Small print below: model, duration, tokens. Plain text. */
   footer?: string
   buttons?: Button[]

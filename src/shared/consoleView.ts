@@ -26,6 +26,8 @@ export interface ConsoleMessage {
   markdown: string
   /** True for a preview that will be replaced. */
   live: boolean
+  /** For `activity`: how the call stands. */
+  state: 'running' | 'done' | 'failed'
   footer?: string
   buttons: ConsoleButton[]
   reaction: 'working' | 'waiting' | 'done' | 'failed' | null

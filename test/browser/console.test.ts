@@ -125,7 +125,7 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     const thread = await begin(page)
     const post = (markdown: string, more: object) =>
       web.conversation.post(thread, markdown, { kind: 'activity', ...more })
-    const ref = await post('`read_file` README.md …', { live: true })
+    const ref = await post('`read_file` README.md …', { state: 'running' })
     const row = page.locator('.activity').first()
     await expect.poll(() => row.locator('summary').textContent()).toContain('running')
     await web.conversation.edit(thread, ref, '`read_file` README.md\n\n```\n# Sample\n```', { kind: 'activity' })
@@ -133,8 +133,7 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     expect(await row.getByText('# Sample').isVisible()).toBe(false)
     await row.locator('summary').click()
     expect(await row.getByText('# Sample').isVisible()).toBe(true)
-    const failing = await post('`grep_search` (', {})
-    await web.platform.react(thread, failing, 'failed')
+    await post('`grep_search` (: failed', { state: 'failed' })
     await expect.poll(() => page.locator('.activity').nth(1).locator('summary').textContent()).toContain('failed')
   })
 

@@ -14,5 +14,6 @@ export function threadRefOf(threadId: string): ThreadRef {
 }
 
 export function blankMessage(id: string, at: number): ConsoleMessage {
-  return { id, rev: 0, at, kind: 'notice', author: BOT_NAME, markdown: '', live: false, buttons: [], reaction: null }
+  const silent = { kind: 'notice' as const, author: BOT_NAME, markdown: '', live: false, state: 'done' as const }
+  return { ...silent, id, rev: 0, at, buttons: [], reaction: null }
 }

@@ -154,8 +154,8 @@ export function createConsolePlatform(options: ConsoleOptions): ConsolePlatform 
   return { ...platform, pages }
 }
 
-function shown({ markdown, kind, live = false, footer, buttons = [] }: MessageBody) {
-  return { markdown, kind, live, buttons, ...(footer === undefined ? {} : { footer }) }
+function shown({ markdown, kind, live = false, state = 'done', footer, buttons = [] }: MessageBody) {
+  return { markdown, kind, live, state, buttons, ...(footer === undefined ? {} : { footer }) }
 }
 
 function checkSize(markdown: string): void {

@@ -75,12 +75,11 @@ function activityFrame() {
   )
 }
 
-function showActivity(element, { summary, html, live, reaction }) {
+function showActivity(element, { summary, html, state }) {
   const row = element.querySelector('.row')
-  const state = live ? 'running' : reaction === 'failed' ? 'failed' : 'done'
   if (row.dataset.state !== state) {
     row.dataset.state = state
-    row.querySelector('.state').replaceChildren(...(live ? [] : [icon(SHAPES[state])]))
+    row.querySelector('.state').replaceChildren(...(state === 'running' ? [] : [icon(SHAPES[state])]))
     row.querySelector('.state-word').textContent = `${words[state]}: `
   }
   setHtml(row.querySelector('.call'), summary)
