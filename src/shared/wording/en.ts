@@ -5,6 +5,7 @@ export const en = {
   toolDone: (call: string) => call,
   toolFailed: (call: string) => `${call}: failed`,
   toolLines: (shown: number, all: number) => `${shown} of ${all} lines shown`,
+  toolCharacters: (shown: number, all: number) => `${shown} of ${all} characters shown`,
   // answers
   emptyAnswer: 'Finished without a message.',
   stoppedBy: (name: string) => `Stopped by ${name}.`,

@@ -6,6 +6,7 @@ export const zh: Wording = {
   toolDone: (call) => call,
   toolFailed: (call) => `${call}：失败`,
   toolLines: (shown, all) => `显示 ${all} 行中的 ${shown} 行`,
+  toolCharacters: (shown, all) => `显示 ${all} 个字符中的 ${shown} 个`,
   emptyAnswer: '已完成，没有要说的内容。',
   stoppedBy: (name) => `已被 ${name} 停止。`,
   stopped: '已停止。',

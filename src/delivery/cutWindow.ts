@@ -1,0 +1,292 @@
+import type { Nodes, Parents, RootContent } from 'mdast'
+import { fenceLanguage } from '../render/chatMarkdown.ts'
+import { graphemeBefore } from '../render/graphemes.ts'
+import { parseMarkdown } from '../render/markdown.ts'
+
+/** Finds the best place to end a message in a text that is too long for it. */
+
+export interface CutOptions {
+  limit: number
+  size(markdown: string): number
+}
+
+/** A place between two pieces: what the first ends with and the second begins with beyond the source's own text. */
+export interface Cut {
+  at: number
+  closed: string
+  next: string
+}
+
+/** Kinds of places, best first, and how full a message has to be (as a share of what would fit) for the kind to be taken. */
+const KINDS = ['block', 'item', 'line', 'softBreak', 'sentence', 'word', 'nestedWord'] as const
+type Kind = (typeof KINDS)[number]
+const FULL_ENOUGH: Record<Kind, number> = {
+  block: 0.5,
+  item: 0.5,
+  line: 0.45,
+  softBreak: 0.5,
+  sentence: 0.5,
+  word: 0.5,
+  nestedWord: 0.5,
+}
+/** Below this share any better-looking place is given up for a cut between two graphemes. */
+const TOO_EMPTY = 0.2
+/** An info string or a table header longer than this share of the limit is not repeated. */
+const REPEATABLE = 0.25
+
+/** `start` is the length of what was put before the source's text: the cut lies behind it. */
+export function cutWindow(text: string, start: number, options: CutOptions): Cut {
+  const root = parseMarkdown(text).root
+  const places = placesOf(root, text, start)
+  let fits = longestFit(text, start, options)
+  for (;;) {
+    const overflow = fits
+    const at =
+      tableStart(root, text, overflow, start, options) ??
+      choose(places, overflow, start) ??
+      graphemeCut(root, text, overflow, start)
+    const cut = seamAt(root, text, at, options.limit)
+    if (options.size(text.slice(0, at) + cut.closed) <= options.limit) return cut
+    if (at <= start + 1) return { at: Math.max(at, graphemeAfter(text, start)), closed: '', next: '' }
+    // What closes the piece did not fit, or the text grows when it is cut here: look a little earlier.
+    fits = Math.min(at - 1, Math.max(start + 1, fits - Math.ceil(options.limit / 100)))
+  }
+}
+
+/** The greatest length, to within a fiftieth of the limit, whose beginning of the text fits. */
+function longestFit(text: string, start: number, { limit, size }: CutOptions): number {
+  let low = start
+  let high = text.length
+  let guess = Math.min(high - 1, Math.floor((limit * high) / Math.max(1, size(text))))
+  for (let round = 0; round < 40 && high - low > Math.max(1, Math.floor(limit / 50)); round++) {
+    const at = guess > low && guess < high ? guess : Math.floor((low + high) / 2)
+    const length = size(text.slice(0, at))
+    if (length <= limit) low = at
+    else high = at
+    if (length <= limit && length >= limit * 0.98) break
+    // Twice by rule of three, then halving: sizes may jump where a table begins.
+    guess = round < 3 ? Math.floor((at * limit * (length > limit ? 0.99 : 0.995)) / Math.max(1, length)) : -1
+  }
+  return low
+}
+
+// Places ----------------------------------------------------------------------------------------------------------------
+
+type Places = Record<Kind, number[]>
+
+function placesOf(root: Parents, text: string, start: number): Places {
+  const places: Places = { block: [], item: [], line: [], softBreak: [], sentence: [], word: [], nestedWord: [] }
+  const add = (kind: Kind, at: number) => {
+    if (at > start && at < text.length) places[kind].push(at)
+  }
+  for (const [index, block] of root.children.entries()) {
+    // A heading stays with what it heads.
+    add(root.children[index - 1]?.type === 'heading' ? 'softBreak' : 'block', lineStart(text, startOf(block)))
+    collect(block as RootContent, text, start, 0, add)
+  }
+  for (const kind of KINDS) places[kind].sort((a, b) => a - b)
+  return places
+}
+
+function collect(node: Nodes, text: string, start: number, depth: number, add: (kind: Kind, at: number) => void): void {
+  switch (node.type) {
+    case 'list':
+    case 'blockquote':
+    case 'listItem':
+      for (const child of node.children) {
+        const at = lineStart(text, startOf(child))
+        // An item indented by four would become indented code at the head of a message.
+        if (at > startOf(node) && !/^(?:> ?)*(?: {4}|\t)/.test(text.slice(at, at + 40))) {
+          add(depth <= 1 && node.type !== 'listItem' ? 'item' : 'softBreak', at)
+        }
+        collect(child, text, start, depth + 1, add)
+      }
+      break
+    case 'code':
+    case 'html': {
+      const lines = lineStarts(text, startOf(node), endOf(node))
+      // The first line of code stays with its fence, and the closing fence with the last.
+      const fenced = node.type === 'code' && isFenced(text, startOf(node))
+      for (const at of fenced ? lines.slice(1, isClosed(text, node) ? -1 : undefined) : lines) add('line', at)
+      break
+    }
+    case 'table':
+      // Only looked at where the table can't be moved into the next message as a whole.
+      for (const row of node.children.slice(2)) add('line', lineStart(text, startOf(row)))
+      break
+    case 'paragraph':
+    case 'heading':
+      for (const child of node.children) collectWords(child, text, depth === 0 && node.type === 'paragraph', false, add)
+      break
+    default:
+  }
+}
+
+function collectWords(
+  node: Nodes,
+  text: string,
+  top: boolean,
+  nested: boolean,
+  add: (kind: Kind, at: number) => void,
+): void {
+  if (node.type === 'break') add('softBreak', endOf(node))
+  if (node.type === 'strong' || node.type === 'emphasis' || node.type === 'delete') {
+    for (const child of node.children) collectWords(child, text, top, true, add)
+  }
+  if (node.type !== 'text' || !node.position) return
+  const from = startOf(node)
+  const written = text.slice(from, endOf(node))
+  for (const found of written.matchAll(/(\n)[ \t>]*|([.!?…]["'”’)\]]*[ \t]+|[。！？；])|([ \t]+|[，、])/g)) {
+    const [match, newline, sentence] = found
+    const at = from + found.index + (newline ? 1 : match.length)
+    if (nested) add('nestedWord', at)
+    else if (newline) add(top ? 'softBreak' : 'sentence', at)
+    else add(sentence ? 'sentence' : 'word', at)
+  }
+}
+
+/** The best kind of place that leaves the message full enough; else the fullest of any kind. */
+function choose(places: Places, fits: number, start: number): number | undefined {
+  const room = fits - start
+  let fullest: number | undefined
+  for (const kind of KINDS) {
+    const at = places[kind].findLast((place) => place <= fits)
+    if (at === undefined) continue
+    if (at - start >= FULL_ENOUGH[kind] * room) return at
+    fullest = Math.max(fullest ?? 0, at)
+  }
+  return fullest !== undefined && fullest - start >= TOO_EMPTY * room ? fullest : undefined
+}
+
+/**
+ * A table that does not end within the message goes into the next one as a whole, with the heading above it, unless what is
+ * known of it is already too long for any message.
+ */
+function tableStart(
+  root: Parents,
+  text: string,
+  overflow: number,
+  start: number,
+  options: CutOptions,
+): number | undefined {
+  const index = root.children.findIndex(
+    (node) => node.type === 'table' && startOf(node) < overflow && endOf(node) > overflow,
+  )
+  if (index < 0 || options.size(text.slice(startOf(root.children[index]!))) > options.limit) return undefined
+  const heading = root.children[index - 1]?.type === 'heading' ? startOf(root.children[index - 1]!) : 0
+  const at = lineStart(text, heading > start ? heading : startOf(root.children[index]!))
+  return at > start && text.slice(start, at).trim() !== '' ? at : undefined
+}
+
+/** Anywhere between two graphemes, but outside of links and of the lines of fences where that is possible. */
+function graphemeCut(root: Parents, text: string, fits: number, start: number): number {
+  let at = graphemeBefore(text, fits)
+  for (const node of pathTo(root, at)) {
+    const atomic =
+      node.type === 'link' ||
+      node.type === 'image' ||
+      (node.type === 'code' &&
+        isFenced(text, startOf(node)) &&
+        at <= (lineStarts(text, startOf(node), endOf(node))[0] ?? 0))
+    if (atomic && startOf(node) > start) at = startOf(node)
+  }
+  return at > start ? at : graphemeAfter(text, start)
+}
+
+function graphemeAfter(text: string, start: number): number {
+  let at = start + 1
+  while (at < text.length && graphemeBefore(text, at) <= start) at++
+  return at
+}
+
+// Seams -----------------------------------------------------------------------------------------------------------------
+
+/** What has to be closed before a cut and opened again behind it. */
+function seamAt(root: Parents, text: string, at: number, limit: number): Cut {
+  const atLineStart = text[at - 1] === '\n'
+  let quote = ''
+  let closed = ''
+  let next = ''
+  for (const node of pathTo(root, at)) {
+    if (node.type === 'blockquote') quote += '> '
+    if (node.type === 'code' && isFenced(text, startOf(node))) {
+      const written = text.slice(startOf(node), endOf(node))
+      const [opening = '```', fence = '```'] = /^(`{3,}|~{3,})[^\n]*/.exec(written) ?? []
+      const info = opening.length <= limit * REPEATABLE ? opening : fence + fenceLanguage(node)
+      const indent = quote === '' ? ' '.repeat(startOf(node) - lineStart(text, startOf(node))) : quote
+      const again = `${quote === '' ? indent.slice(0, 3) : quote}${info}\n`
+      return {
+        at,
+        closed: `${atLineStart ? '' : '\n'}${indent}${fence}`,
+        next: again + (atLineStart ? '' : quote),
+      }
+    }
+    if (node.type === 'table') {
+      const header = text.slice(lineStart(text, startOf(node)), lineEnd(text, lineEnd(text, startOf(node))))
+      return { at, closed: '', next: atLineStart && header.length <= limit * REPEATABLE ? header : '' }
+    }
+    if (node.type === 'strong' || node.type === 'emphasis' || node.type === 'delete') {
+      const marker = /^([*_~])\1?/.exec(text.slice(startOf(node)))?.[0].slice(0, node.type === 'emphasis' ? 1 : 2) ?? ''
+      // A marker after a blank closes nothing; a zero-width space between them is no blank.
+      closed = (closed || (/\s$/.test(text.slice(0, at)) ? '\u200b' : '')) + marker
+      next += marker
+    }
+    if (node.type === 'inlineCode') {
+      const ticks = /^`+/.exec(text.slice(startOf(node)))?.[0] ?? '`'
+      closed = ticks + closed
+      next += ticks
+    }
+  }
+  return { at, closed, next: (atLineStart ? '' : quote) + next }
+}
+
+/** The nodes around a position, outermost first. */
+function pathTo(root: Parents, at: number): RootContent[] {
+  const path: RootContent[] = []
+  let children: readonly RootContent[] = root.children
+  for (;;) {
+    const inside = children.find((node) => node.position && startOf(node) < at && endOf(node) > at)
+    if (!inside) return path
+    path.push(inside)
+    if (!('children' in inside)) return path
+    children = inside.children
+  }
+}
+
+function startOf(node: Nodes): number {
+  return node.position?.start.offset ?? 0
+}
+
+function endOf(node: Nodes): number {
+  return node.position?.end.offset ?? 0
+}
+
+function lineStart(text: string, at: number): number {
+  return text.lastIndexOf('\n', at - 1) + 1
+}
+
+/** The position behind the line break that ends the line of `at`. */
+function lineEnd(text: string, at: number): number {
+  const end = text.indexOf('\n', at)
+  return end < 0 ? text.length : end + 1
+}
+
+/** Starts of the lines after the first. */
+function lineStarts(text: string, from: number, to: number): number[] {
+  const starts: number[] = []
+  for (let at = text.indexOf('\n', from); at >= 0 && at < to; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  return starts
+}
+
+function isFenced(text: string, start: number): boolean {
+  return text.startsWith('```', start) || text.startsWith('~~~', start)
+}
+
+function isClosed(text: string, node: Nodes): boolean {
+  const [fence = '```'] = /^(?:`{3,}|~{3,})/.exec(text.slice(startOf(node), startOf(node) + 200)) ?? []
+  const last = text.slice(lineStart(text, endOf(node)), endOf(node))
+  return (
+    lineStart(text, endOf(node)) > startOf(node) &&
+    new RegExp(`^[ \\t>]*${fence[0]}{${fence.length},}[ \\t]*$`).test(last)
+  )
+}

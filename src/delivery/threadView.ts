@@ -1,0 +1,216 @@
+import type { Button, ChatPlatform, MessageBody } from '../platform/platform.ts'
+import { messageOf } from '../shared/errors.ts'
+import type { Log } from '../shared/log.ts'
+import { type MessageRef, type ThreadRef, threadKey } from '../shared/thread.ts'
+import type { Wording } from '../shared/wording/wording.ts'
+import { callLine, resultText } from './activity.ts'
+import type { EditScheduler } from './editScheduler.ts'
+import { createLiveMessage, type LiveMessage, type LiveMessageParts } from './liveMessage.ts'
+import { createLiveText, type LiveText } from './liveText.ts'
+import type { Outbox } from './outbox.ts'
+import { createPatience } from './patience.ts'
+import { splitMarkdown } from './splitMarkdown.ts'
+import { type SetTimer, systemTimer } from './timers.ts'
+
+/**
+ * What a run shows in its thread: text that grows, a reply for each tool call, notices. Every message has a key that is
+ * unique in the thread and the same after a restart, so nothing is shown twice and nothing that was begun stays half done.
+ * Posts are made one after another in the order of the calls; edits run beside them at the pace of the edit scheduler.
+ */
+export interface ThreadView {
+  /** Shows that the bot is at work, again and again, until `idle`. Never throws. */
+  working(text?: string): void
+  /** No longer at work. To be called whatever happened; never rejects. */
+  idle(): Promise<void>
+  /** More text of a step. What is shown is a preview until the step is settled. Never throws. */
+  text(stepKey: string, piece: string): void
+  /** The text of the step so far is void: the model answers anew. */
+  restart(stepKey: string): void
+  /**
+   * The whole text of a step. Resolves with its messages when each is confirmed as shown, and with none for empty text
+   * (a live message of the step is taken away). Rejects with the `PlatformError` when it can't be shown.
+   */
+  settle(stepKey: string, markdown: string, options?: SettleOptions): Promise<MessageRef[]>
+  /** A tool is about to run. Resolves when that is shown or has failed; never rejects, since a run does not fail by it. */
+  toolCall(callKey: string, name: string, args: unknown): Promise<void>
+  /** Turns the reply of the call into its result. Never rejects. */
+  toolResult(callKey: string, name: string, args: unknown, observation: string, failed: boolean): Promise<void>
+  /** A message of the bot itself, once per key; `null` for empty text. Rejects when it can't be shown. */
+  notice(key: string, markdown: string, options?: NoticeOptions): Promise<MessageRef | null>
+  /** The program ends: live text says that it was interrupted, and stays open for the next process. Then `abandon`. */
+  interrupt(): Promise<void>
+  /** Stops timers and drops what waits; resolves when no call is in flight. Live text stays as it is. */
+  abandon(): Promise<void>
+}
+
+export interface SettleOptions extends NoticeOptions {
+  /** How the text came to its end; said in the small print unless it is done. Default `done`. */
+  state?: 'done' | 'stopped' | 'interrupted'
+}
+
+export interface NoticeOptions {
+  /** Small print below, plain text. */
+  footer?: string
+  buttons?: Button[]
+  /** Ids of people who may be notified by their mention in the text. */
+  mentions?: string[]
+}
+
+/** `full`: a reply per call with its result; `compact`: a line per call; `off`: nothing. */
+export type ActivityLevel = 'full' | 'compact' | 'off'
+
+export interface ThreadViewOptions {
+  platform: ChatPlatform
+  thread: ThreadRef
+  outbox: Outbox
+  edits: EditScheduler
+  wording: Wording
+  log: Log
+  /** Default `full`. */
+  activity?: ActivityLevel
+  /** Buttons below live text, such as Stop. Default none. */
+  liveButtons?: Button[]
+  setTimer?: SetTimer
+}
+
+/** Typing lasts about ten seconds on Discord, Slack's status two minutes or until the next post. */
+const STATUS_RENEWAL_MS = 8_000
+
+export function openThreadView(options: ThreadViewOptions): ThreadView {
+  const { platform, thread, outbox, edits, wording, activity = 'full', setTimer = systemTimer } = options
+  const base = threadKey(thread)
+  const log = options.log.child({ thread: base })
+  const patience = createPatience(setTimer)
+  const texts = new Map<string, LiveText>()
+  const singles = new Map<string, LiveMessage>()
+  let posts: Promise<unknown> = Promise.resolve()
+  let cancelRenewal: (() => void) | null = null
+  let abandoned = false
+
+  const parts: LiveMessageParts & { liveButtons: Button[] | undefined } = {
+    platform,
+    thread,
+    outbox,
+    edits,
+    patience,
+    log,
+    liveButtons: options.liveButtons,
+    inOrder(post) {
+      const done = posts.then(post)
+      posts = done.catch(() => {})
+      return done
+    },
+  }
+
+  function textOf(stepKey: string): LiveText {
+    const known = texts.get(stepKey)
+    if (known) return known
+    const created = createLiveText(`${base}/${stepKey}`, parts)
+    texts.set(stepKey, created)
+    return created
+  }
+
+  /** The one message of a call or a notice. */
+  function single(key: string): LiveMessage {
+    const known = singles.get(key)
+    if (known) return known
+    const created = createLiveMessage(`${base}/${key}`, parts)
+    singles.set(key, created)
+    return created
+  }
+
+  async function status(text: string | null): Promise<void> {
+    await platform.status(thread, text).catch((error: unknown) => log.debug({ error }, 'the status was not set'))
+  }
+
+  /** Activity is shown as well as it can be; a run does not fail by it. */
+  async function quietly(what: string, task: () => Promise<unknown>): Promise<void> {
+    try {
+      await task()
+    } catch (error) {
+      log.warn({ error }, `${what} was not shown: ${messageOf(error)}`)
+    }
+  }
+
+  function activityBody(markdown: string, state: 'running' | 'done' | 'failed'): MessageBody {
+    // What is sent fits by itself; a platform with smaller messages gets the beginning.
+    const [first = ''] = splitMarkdown(markdown, { limit: platform.limits.text, size: (text) => platform.size(text) })
+    return { markdown: first, kind: 'activity', state }
+  }
+
+  function stopRenewal(): void {
+    cancelRenewal?.()
+    cancelRenewal = null
+  }
+
+  const view: ThreadView = {
+    working(text = wording.working) {
+      if (abandoned) return
+      stopRenewal()
+      const renew = () => {
+        if (![...texts.values()].some((one) => one.isShown())) void status(text)
+        cancelRenewal = setTimer(renew, STATUS_RENEWAL_MS)
+      }
+      renew()
+    },
+    async idle() {
+      stopRenewal()
+      await status(null)
+    },
+    text(stepKey, piece) {
+      if (abandoned || piece === '') return
+      try {
+        textOf(stepKey).add(piece)
+      } catch (error) {
+        log.error({ error }, 'live text failed')
+      }
+    },
+    restart(stepKey) {
+      texts.get(stepKey)?.restart()
+    },
+    async settle(stepKey, markdown, { state = 'done', footer, ...rest } = {}) {
+      const said = state === 'done' ? [] : [state === 'stopped' ? wording.stopped : wording.interrupted]
+      const smallPrint = [...said, ...(footer ? [footer] : [])].join(' · ')
+      const refs = await textOf(stepKey).settle(markdown, { ...rest, ...(smallPrint && { footer: smallPrint }) })
+      texts.delete(stepKey)
+      return refs
+    },
+    async toolCall(callKey, name, args) {
+      if (activity === 'off') return
+      const body = activityBody(wording.toolRunning(callLine(name, args)), 'running')
+      await quietly('a tool call', () => single(callKey).ensure(body))
+    },
+    async toolResult(callKey, name, args, observation, failed) {
+      if (activity === 'off') return
+      const result = resultText(callLine(name, args), activity === 'full' ? observation : '', failed, wording)
+      await quietly('the result of a tool', () =>
+        single(callKey).settle(activityBody(result, failed ? 'failed' : 'done')),
+      )
+    },
+    async notice(key, markdown, decoration = {}) {
+      const pieces = splitMarkdown(markdown, { limit: platform.limits.text, size: (text) => platform.size(text) })
+      let last: MessageRef | null = null
+      for (const [index, piece] of pieces.entries()) {
+        const isLast = index === pieces.length - 1
+        const body: MessageBody = { markdown: piece.trim(), kind: 'notice', ...(isLast && decoration) }
+        last = await single(index === 0 ? key : `${key}/${index}`).settle(body)
+      }
+      return last
+    },
+    async interrupt() {
+      stopRenewal()
+      await Promise.all(
+        [...texts.values()].map((one) => quietly('the interruption', () => one.end(wording.interrupted))),
+      )
+      await view.abandon()
+    },
+    async abandon() {
+      abandoned = true
+      stopRenewal()
+      patience.end()
+      await Promise.all([...texts.values(), ...singles.values()].map((one) => one.rest()))
+      await posts
+    },
+  }
+  return view
+}
