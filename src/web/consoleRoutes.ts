@@ -122,6 +122,8 @@ export function createConsoleRoutes(parts: {
   app.get('/api/events', (c) => {
     const thread = id.optional().safeParse(c.req.query('thread'))
     if (!thread.success) return c.json({ error: 'invalid' }, 400)
+    // A stream whose body nobody reads would never learn that its reader is gone.
+    if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': 'text/event-stream' })
     return streamSSE(
       c,
       async (stream) => {

@@ -377,6 +377,20 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     expect(await page.getByRole('button', { name: 'Show earlier messages' }).isVisible()).toBe(false)
   })
 
+  test('a permalink leads to its message, however far up it stands', async () => {
+    const page = await visit()
+    const thread = await begin(page)
+    const refs: MessageRef[] = []
+    for (let n = 1; n <= 220; n++) refs.push(await web.conversation.post(thread, `note ${n}.`))
+    await page.goto((await web.platform.permalink(thread, refs[4]!))!)
+    const linked = page.locator('.linked')
+    await linked.waitFor()
+    expect(await linked.getByText('note 5.').isVisible()).toBe(true)
+    const box = await linked.boundingBox()
+    expect(box!.y).toBeGreaterThan(0)
+    expect(box!.y).toBeLessThan(page.viewportSize()!.height)
+  })
+
   test('beyond this machine the printed link signs in, and nothing is shown before', async () => {
     await web.stop()
     const token = 'a-token-of-more-than-20-characters'

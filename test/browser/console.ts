@@ -24,7 +24,13 @@ export const CHROMIUM_FLAGS = [
 /** The real console platform behind the real web server, with a conversation that tests direct. */
 export async function startConsole(options: Partial<WebOptions> & { storage?: ReturnType<typeof memoryStorage> } = {}) {
   const { storage = memoryStorage(), ...web } = options
-  const platform: ConsolePlatform = createConsolePlatform({ storage, log: silentLog, adminName: 'Dana' })
+  const platform: ConsolePlatform = createConsolePlatform({
+    storage,
+    log: silentLog,
+    adminName: 'Dana',
+    pageUrl: () => address,
+  })
+  let address: string | null = null
   const conversation = fakeConversation(() => platform)
   await platform.start(conversation.inbox)
   const server: WebServer = createWebServer({
@@ -39,6 +45,7 @@ export async function startConsole(options: Partial<WebOptions> & { storage?: Re
     ...web,
   })
   const { url, port, consoleLink } = await server.start()
+  address = url
   const stop = async () => {
     await server.stop(0)
     await platform.stop()

@@ -33,6 +33,7 @@ const feed = createFeed({
     showTitle(picture.thread?.title)
     showStatus(picture.status)
     for (const one of picture.whispers) whisper.rendered(one)
+    revealLinked()
   },
   thread(thread) {
     threads.place(thread)
@@ -68,6 +69,14 @@ function open(id, how) {
 /** A thread that began here gets its address; where the person has gone elsewhere meanwhile, nothing moves. */
 function onAccepted(answer, sentFrom) {
   if (sentFrom === null && threadId === null) open(answer.threadId, 'push')
+}
+
+/** A permalink names a message; it is shown once, and later pictures leave the page where the person has it. */
+function revealLinked() {
+  const linked = /^#m-([\w-]+)$/.exec(location.hash)?.[1]
+  if (!linked) return
+  history.replaceState(null, '', location.pathname)
+  messages.reveal(linked)
 }
 
 function showTitle(title) {

@@ -2,6 +2,8 @@ import { openFeed, renewSession } from './api.js'
 
 /** The server beats every 10 seconds; silence for longer than this is a dead connection that nobody reported. */
 const SILENCE_MS = 25_000
+/** A page that nobody has looked at for this long lets go: browsers open only a few connections to one server at a time. */
+const UNSEEN_MS = 60_000
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 8_000
 
@@ -17,6 +19,7 @@ export function createFeed(on) {
   let pause = FIRST_PAUSE_MS
   let retry
   let watch
+  let unseen
 
   function connect() {
     close()
@@ -66,7 +69,11 @@ export function createFeed(on) {
   }
 
   addEventListener('online', hurry)
-  document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && hurry())
+  document.addEventListener('visibilitychange', () => {
+    clearTimeout(unseen)
+    if (document.visibilityState === 'visible') hurry()
+    else unseen = setTimeout(close, UNSEEN_MS)
+  })
 
   return {
     /** Follows another thread (`null`: none) from now on. */

@@ -84,7 +84,13 @@ export function createMessageList({ whisper }) {
     announcer.textContent = `${words.answered} ${element.querySelector('.prose').innerText.slice(0, ANNOUNCED)}`
   }
 
-  earlier.addEventListener('click', async () => {
+  // Read out of the way, so that an answer's link does not take the console's place.
+  list.addEventListener('click', ({ target }) => {
+    const link = target.closest('.prose a[href]')
+    if (link) Object.assign(link, { target: '_blank', rel: 'noopener noreferrer' })
+  })
+
+  async function showEarlier() {
     const oldest = [...shown.keys()].sort().at(-1)
     const height = scroller.scrollHeight
     const { messages, more } = await earlierMessages(threadId, oldest)
@@ -92,7 +98,8 @@ export function createMessageList({ whisper }) {
     for (const message of messages) place(message)
     earlier.hidden = !more
     scroller.scrollTop += scroller.scrollHeight - height
-  })
+  }
+  earlier.addEventListener('click', showEarlier)
 
   return {
     /** Shows a whole thread, keeping the elements of messages that are shown already. */
@@ -133,8 +140,17 @@ export function createMessageList({ whisper }) {
       follows = true
       followEnd()
     },
-    has: (id) => shown.has(id),
     follow: followEnd,
+    /** Brings a message into view that a link names, however far up it stands. */
+    async reveal(id) {
+      while (!shown.has(id) && !earlier.hidden && id > [...shown.keys()].sort().at(-1)) await showEarlier()
+      const element = shown.get(id)?.element
+      if (!element) return
+      follows = false
+      element.scrollIntoView({ block: 'center' })
+      element.classList.add('linked')
+      followEnd()
+    },
     clear() {
       threadId = null
       shown.clear()
