@@ -41,7 +41,7 @@ function begin(options: ReactOptions): Run {
     ...options,
     maxSteps: options.maxSteps ?? 16,
     signal: options.signal ?? new AbortController().signal,
-    context: options.context ?? { threadKey: null, requester: null, workspace: process.cwd() },
+    context: options.context ?? { threadKey: null, requester: null, workspace: '' },
     callKey: options.callKey ?? ((assistant, index) => `${messages.indexOf(assistant)}:${index}`),
     wording: options.wording ?? wordingFor(undefined),
     beginsAt: messages.findLastIndex(endsRun) + 1,

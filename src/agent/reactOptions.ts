@@ -22,7 +22,7 @@ export interface ReactOptions {
    * calls stay open instead, for whoever resumes the run.
    */
   signal?: AbortSignal
-  /** What calls know of their surroundings; read afresh for each call, so the caller may change the object meanwhile. */
+  /** What calls know of their surroundings; read afresh for each call, so the caller may change the object meanwhile. Default: none, and no workspace. */
   context?: Surroundings
   /**
    * Names a call, the same name after every restart. Default: `N:I`, the position of the assistant message in `messages` and

@@ -17,6 +17,8 @@ export const READ_RESULT = 'read_result'
 
 /** Longer lines are counted in pieces of this many characters, so that a result of one endless line can be paged too. */
 const PIECE = 2_000
+/** The header is a line too. */
+const MOST_LINES = RESULT_LIMITS.lines - 1
 /** Room for the header within the limit of an observation, in bytes. */
 const HEADER = 512
 
@@ -30,14 +32,17 @@ export function readResultTool(keeper: ResultKeeper): Tool<{ call: string; offse
     parameters: z.object({
       call: z.string().min(1).describe('The id from the note'),
       offset: z.int().min(1).default(1).describe('First line to read, counted from 1'),
-      limit: z.int().min(1).max(RESULT_LIMITS.lines).default(200).describe('How many lines'),
+      limit: z.int().min(1).default(200).describe(`How many lines, at most ${MOST_LINES}`),
     }),
     async invoke({ call, offset, limit }, context) {
       const text = await keeper.read(call, context)
       if (text === undefined) throw new Error(`no kept result has the id "${call}"`)
       const lines = text.split('\n').flatMap(pieces)
       if (offset > lines.length) throw new Error(`the result has ${lines.length} lines; there is no line ${offset}`)
-      const shown = withinBytes(lines.slice(offset - 1, offset - 1 + limit), RESULT_LIMITS.bytes - HEADER)
+      const shown = withinBytes(
+        lines.slice(offset - 1, offset - 1 + Math.min(limit, MOST_LINES)),
+        RESULT_LIMITS.bytes - HEADER,
+      )
       const last = offset + shown.length - 1
       const more = last < lines.length ? `; read on with offset ${last + 1}` : ''
       return [`[lines ${offset}-${last} of ${lines.length}${more}]`, ...shown].join('\n')

@@ -38,6 +38,7 @@ export async function resolveInWorkspace(root: string, path: string): Promise<Wo
 
 /** The workspace's own real path; rejects with a sentence when there is none. */
 export async function realRootOf(root: string): Promise<string> {
+  if (root === '') throw new Error('there is no workspace here')
   try {
     return await realpath(root)
   } catch (error) {

@@ -123,6 +123,17 @@ describe('read_file', () => {
     expect(text).toMatch(/^wide\.txt: lines 1-3\d of 300; read on with offset 3\d\n/)
   })
 
+  it('shows at most so many lines that the result is not cut again', async () => {
+    await put('many.txt', 'x\n'.repeat(5_000))
+    const lines = (await use('read_file', { path: 'many.txt', limit: 100_000 })).split('\n')
+    expect(lines[0]).toBe('many.txt: lines 1-1999 of 5000; read on with offset 2000')
+    expect(lines).toHaveLength(2_000)
+  })
+
+  it('reads nothing where there is no workspace', async () => {
+    expect(await use('read_file', { path: 'package.json' }, '')).toBe('Error: there is no workspace here')
+  })
+
   it('reads the beginning of a huge file without taking all of it into memory', async () => {
     await put('huge.log', '')
     const block = `${'0123456789'.repeat(100)}\n`.repeat(10_000)
@@ -257,6 +268,7 @@ describe('list_directory', () => {
     expect(await use('list_directory', {})).toBe(
       '.: 4 entries\na/\nb.txt (2 bytes)\nlink (link)\n"odd\\nname" (0 bytes)',
     )
+    expect(await use('list_directory', { path: '' })).toBe(await use('list_directory', {}))
     await mkdir(join(workspace, 'none'))
     expect(await use('list_directory', { path: 'none' })).toBe('none: empty directory')
     expect(await use('list_directory', { path: 'b.txt' })).toBe('Error: "b.txt" is not a directory')

@@ -11,7 +11,7 @@ const SHOWN = 500
 /** Most entries looked at; a directory beyond it is reported as larger. */
 const COUNTED = 100_000
 
-const parameters = z.object({ path: z.string().min(1).default('.').describe('Directory relative to the workspace') })
+const parameters = z.object({ path: z.string().default('.').describe('Directory relative to the workspace') })
 
 /** The tool `list_directory`: names with a `/` behind directories and sizes behind files. */
 export const listDirectoryTool: Tool<z.infer<typeof parameters>> = {

@@ -11,13 +11,15 @@ const LINE_CHARACTERS = 2_000
 const SAMPLE_BYTES = 64 * 1024
 /** Once the wanted lines are found, lines are counted on up to this many bytes; beyond it the header says "at least". */
 const COUNTED_BYTES = 64 * 1024 * 1024
+/** The header is a line too. */
+const MOST_LINES = RESULT_LIMITS.lines - 1
 /** Room for the header within the limit of an observation. */
 const HEADER_BYTES = 1_024
 
 const parameters = z.object({
   path: z.string().min(1).describe('Path relative to the workspace'),
   offset: z.int().min(1).default(1).describe('First line to read, counted from 1'),
-  limit: z.int().min(1).max(RESULT_LIMITS.lines).default(200).describe('How many lines'),
+  limit: z.int().min(1).default(200).describe(`How many lines, at most ${MOST_LINES}`),
 })
 
 /** The tool `read_file`: numbered lines of a text file under a header that says which lines of how many. */
@@ -43,7 +45,7 @@ async function readLines({ path, offset, limit }: z.infer<typeof parameters>, co
         `"${shown}" is a binary file (${binaryKind(start) ?? 'unknown format'}, ${bytes} bytes), not text`,
       )
     }
-    const lines = new LineWindow(offset, limit)
+    const lines = new LineWindow(offset, Math.min(limit, MOST_LINES))
     let read = 0
     // From a position of its own: the handle is closed here, not by the stream.
     for await (const chunk of file.createReadStream({ start: 0, autoClose: false, signal: context.signal })) {
@@ -82,7 +84,7 @@ function withinLimit(lines: string[]): string[] {
     used += Buffer.byteLength(line) + 1
     return used > room
   })
-  if (end < 0) return lines.slice(0, RESULT_LIMITS.lines - 1)
+  if (end < 0) return lines
   return end === 0 ? [headOf(lines[0]!, room)] : lines.slice(0, end)
 }
 

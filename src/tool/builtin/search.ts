@@ -20,7 +20,7 @@ export function searchTools() {
 
 const globParameters = z.object({
   pattern: z.string().min(1).describe('Glob such as **/*.ts or src/*.{js,ts}; without a slash it matches at any depth'),
-  path: z.string().min(1).default('.').describe('Directory to search in, relative to the workspace'),
+  path: z.string().default('.').describe('Directory to search in, relative to the workspace'),
 })
 
 export const globSearchTool: Tool<z.infer<typeof globParameters>> = {
@@ -41,7 +41,7 @@ export const globSearchTool: Tool<z.infer<typeof globParameters>> = {
 
 const grepParameters = z.object({
   pattern: z.string().min(1).describe("Regular expression in ripgrep's (Rust's) syntax; matched within single lines"),
-  path: z.string().min(1).default('.').describe('File or directory to search in, relative to the workspace'),
+  path: z.string().default('.').describe('File or directory to search in, relative to the workspace'),
   include: z.string().min(1).optional().describe('Glob of the files to search, such as *.ts'),
 })
 
