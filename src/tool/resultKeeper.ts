@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { cutText } from './cutText.ts'
 import { RESULT_LIMITS } from './observation.ts'
 import type { Tool, ToolContext } from './tool.ts'
 
@@ -21,6 +22,37 @@ const PIECE = 2_000
 const MOST_LINES = RESULT_LIMITS.lines - 1
 /** Room for the header within the limit of an observation, in bytes. */
 const HEADER = 512
+
+/**
+ * A text within the limits of an observation. What is too long is handed to the keeper and cut, with a note of the full size
+ * and of how to read on.
+ */
+export async function shorten(
+  text: string,
+  keep: 'head' | 'tail',
+  keeper: ResultKeeper | undefined,
+  context: ToolContext,
+): Promise<string> {
+  const cut = cutText(text, keep, RESULT_LIMITS)
+  if (!cut) return text
+  const part = cut.insideLine ? `a part of line ${cut.from}` : `lines ${cut.from}-${cut.to}`
+  const size = `${kilobytes(cut.text)} of ${kilobytes(text)} KB`
+  const note = `[cut: ${part} of ${cut.lines} lines, ${size}; ${await keepWhole(text, keeper, context)}]`
+  return keep === 'head' ? `${cut.text}\n${note}` : `${note}\n${cut.text}`
+}
+
+async function keepWhole(text: string, keeper: ResultKeeper | undefined, context: ToolContext): Promise<string> {
+  if (!keeper) return 'the rest was not kept'
+  try {
+    return `${READ_RESULT} with call "${await keeper.keep(text, context)}" shows the rest`
+  } catch {
+    return 'the rest could not be kept'
+  }
+}
+
+function kilobytes(text: string): string {
+  return (Buffer.byteLength(text) / 1_024).toFixed(1)
+}
 
 /** The tool `read_result`: lines of an earlier result that was cut. */
 export function readResultTool(keeper: ResultKeeper): Tool<{ call: string; offset: number; limit: number }> {

@@ -1,10 +1,10 @@
 import { isAbort, messageOf } from '../shared/errors.ts'
 import { checkArguments, readArguments, toJsonSchema } from './arguments.ts'
-import { cutText } from './cutText.ts'
-import { errorText, observationOf, RESULT_LIMITS } from './observation.ts'
+import { errorText, observationOf } from './observation.ts'
 import type { Approver, PermissionLevel } from './permission.ts'
-import { READ_RESULT, type ResultKeeper } from './resultKeeper.ts'
+import { READ_RESULT, type ResultKeeper, shorten } from './resultKeeper.ts'
 import type { Dispatched, Tool, ToolContext } from './tool.ts'
+import { untilStopped } from './untilStopped.ts'
 
 export interface ToolManagerOptions {
   /** Asks people about calls that need their yes. Without one such calls are denied. */
@@ -36,6 +36,8 @@ export interface OpenAITool {
  * it. `pending`: waits for people. `observation`: is answered already (unknown tool, refused, invalid …).
  */
 export type Prepared = { kind: 'ready'; alone: boolean; run(): Promise<Dispatched> } | Dispatched
+
+const STOP_GRACE_MS = 2_000
 
 /** The number of a call's first attempt, which an earlier "always" lets begin without asking. */
 const FIRST_ATTEMPT = 1
@@ -226,7 +228,7 @@ export class ToolManager {
     const { signal } = context
     if (signal.aborted) return this.#failure('stopped before it ran')
     try {
-      const value = await this.#untilStopped(tool.invoke(args, context), signal)
+      const value = await untilStopped(tool.invoke(args, context), signal, this.#options.stopGraceMs ?? STOP_GRACE_MS)
       const text = await this.#shorten(this.#mask(observationOf(value)), tool, context)
       return { kind: 'observation', failed: false, text: note ? `${note}\n\n${text}` : text }
     } catch (error) {
@@ -236,44 +238,11 @@ export class ToolManager {
     }
   }
 
-  /** The tool's own end, or an error when it goes on for longer than the grace after a stop. */
-  async #untilStopped<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
-    const graceMs = this.#options.stopGraceMs ?? 2_000
-    const { promise, reject } = Promise.withResolvers<never>()
-    let timer: NodeJS.Timeout | undefined
-    const stopped = () => {
-      const error = new Error(`stopped, but it did not end within ${graceMs / 1_000} s: it may still take effect`)
-      timer = setTimeout(() => reject(error), graceMs)
-    }
-    signal.addEventListener('abort', stopped, { once: true })
-    if (signal.aborted) stopped()
-    try {
-      return await Promise.race([running, promise])
-    } finally {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', stopped)
-    }
-  }
-
-  /** A text within the limits of an observation; the whole of it goes to the keeper, and the note says how to read on. */
+  /** A text within the limits of an observation; the whole of it goes to the keeper, if it can be read from there again. */
   async #shorten(text: string, tool: Tool, context: ToolContext): Promise<string> {
-    const keep = tool.keep ?? 'head'
-    const cut = cutText(text, keep, RESULT_LIMITS)
-    if (!cut) return text
-    const part = cut.insideLine ? `a part of line ${cut.from}` : `lines ${cut.from}-${cut.to}`
-    const note = `[cut: ${part} of ${cut.lines} lines, ${kilobytes(cut.text)} of ${kilobytes(text)} KB; ${await this.#keep(text, context)}]`
-    return keep === 'head' ? `${cut.text}\n${note}` : `${note}\n${cut.text}`
-  }
-
-  async #keep(text: string, context: ToolContext): Promise<string> {
     const reader = this.#tools.get(READ_RESULT)
-    if (!this.#options.keeper || !reader || !this.#isOn(reader)) return 'the rest was not kept'
-    try {
-      const id = await this.#options.keeper.keep(text, context)
-      return `${READ_RESULT} with call "${id}" shows the rest`
-    } catch {
-      return 'the rest could not be kept'
-    }
+    const keeper = reader && this.#isOn(reader) ? this.#options.keeper : undefined
+    return shorten(text, tool.keep ?? 'head', keeper, context)
   }
 
   async #levelOf(tool: Tool, args: unknown, context: ToolContext): Promise<PermissionLevel | { problem: string }> {
@@ -309,8 +278,4 @@ export class ToolManager {
   #howToSwitch(name: string): string {
     return `An admin of the bot can switch it on with \`tool enable ${name}\`.`
   }
-}
-
-function kilobytes(text: string): string {
-  return (Buffer.byteLength(text) / 1_024).toFixed(1)
 }
