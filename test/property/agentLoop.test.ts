@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { runReact } from '../../src/agent/react.ts'
 import { Suspended } from '../../src/agent/reactOptions.ts'
+import { ScriptedClient } from '../../src/client/scriptedClient.ts'
 import { isAbort, Paused } from '../../src/shared/errors.ts'
 import { type AssistantMessage, type Message, unanswered } from '../../src/shared/message.ts'
 import type { Approver } from '../../src/tool/permission.ts'
 import { ToolManager } from '../../src/tool/toolManager.ts'
-import { call, isWellFormed, ScriptClient } from '../unit/agentScript.ts'
+import { call, isWellFormed } from '../unit/agentScript.ts'
 
 /** A run as the model plays it: each step is a list of calls; then comes the answer. */
 const callKind = fc.constantFrom('read', 'write', 'fails', 'unknown', 'broken')
@@ -35,18 +36,14 @@ class World {
   /** A fresh process: it knows only what is stored. */
   async run(signal?: AbortSignal): Promise<string> {
     const messages = structuredClone(this.stored)
-    const step = () => messages.filter(({ role }) => role === 'assistant').length
-    const next = () => {
-      const calls = this.#plan[step()]
-      if (!calls) return { content: 'the end' }
-      return {
-        toolCalls: calls.map((kind, at) =>
-          call(kind, kind === 'broken' ? `{"at": ${step()}.${at}` : { at: `${step()}.${at}` }),
-        ),
-      }
-    }
+    const taken = messages.filter(({ role }) => role === 'assistant').length
+    const steps = this.#plan.map((calls, step) => ({
+      toolCalls: calls.map((kind, at) =>
+        call(kind, kind === 'broken' ? `{"at": ${step}.${at}` : { at: `${step}.${at}` }),
+      ),
+    }))
     return runReact({
-      client: new ScriptClient(Array.from({ length: 20 }, () => next)),
+      client: new ScriptedClient([...steps.slice(taken), { text: 'the end' }]),
       messages,
       toolManager: this.#tools(),
       maxSteps: 10,

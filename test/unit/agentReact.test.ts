@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { runReact, streamReact } from '../../src/agent/react.ts'
 import { Suspended } from '../../src/agent/reactOptions.ts'
+import { ScriptedClient } from '../../src/client/scriptedClient.ts'
 import { isAbort, ModelError, Paused } from '../../src/shared/errors.ts'
 import { type Message, type UserMessage, unanswered } from '../../src/shared/message.ts'
 import type { Approver, Verdict } from '../../src/tool/permission.ts'
 import { ToolManager } from '../../src/tool/toolManager.ts'
-import { call, called, drain, isWellFormed, ScriptClient } from './agentScript.ts'
+import { call, called, drain, isWellFormed } from './agentScript.ts'
 
 const anything = z.object({ x: z.unknown().optional() })
 const user = (content: string): UserMessage => ({ role: 'user', content })
@@ -51,9 +52,9 @@ describe('the loop', () => {
   it('yields the pieces of each model call, runs the calls between them, and returns the last text', async () => {
     const { toolManager } = echoTools()
     const messages = start()
-    const client = new ScriptClient([
-      { pieces: ['I ', 'look. '], toolCalls: [call('echo', { x: 1 }, 'a')] },
-      { pieces: ['Do', 'ne.'] },
+    const client = new ScriptedClient([
+      { text: ['I ', 'look. '], toolCalls: [call('echo', { x: 1 }, 'a')] },
+      { text: ['Do', 'ne.'] },
     ])
     const { pieces, answer } = await drain(streamReact({ client, messages, toolManager }))
     expect(pieces).toEqual(['I ', 'look. ', 'Do', 'ne.'])
@@ -67,14 +68,14 @@ describe('the loop', () => {
       { role: 'tool', tool_call_id: 'a', content: 'echo 1' },
       { role: 'assistant', content: 'Done.' },
     ])
-    expect(client.asked[0]!.params.tools?.map((tool) => tool.function.name)).toEqual(['echo', 'write'])
+    expect(client.requests[0]!.params.tools?.map((tool) => tool.function.name)).toEqual(['echo', 'write'])
   })
 
   it('gives the caller each message to save before anything else happens', async () => {
     const { toolManager } = echoTools()
     const heard: string[] = []
     await runReact({
-      client: new ScriptClient([{ toolCalls: [call('echo', { x: 1 })], usage: { inputTokens: 7 } }, { content: 'ok' }]),
+      client: new ScriptedClient([{ toolCalls: [call('echo', { x: 1 })], usage: { inputTokens: 7 } }, { text: 'ok' }]),
       messages: start(),
       toolManager,
       onMessage: async (message, meta) => {
@@ -112,7 +113,7 @@ describe('the loop', () => {
       return 'second'
     })
     const messages = start()
-    const client = new ScriptClient([{ toolCalls: [call('waits'), call('opens')] }, { content: 'ok' }])
+    const client = new ScriptedClient([{ toolCalls: [call('waits'), call('opens')] }, { text: 'ok' }])
     await runReact({ client, messages, toolManager })
     expect(messages.slice(3, 5).map((message) => message.content)).toEqual(['first', 'second'])
   })
@@ -129,9 +130,9 @@ describe('the loop', () => {
     toolManager.tool({ ...base, name: 'read', permission: 'safe' }, slow('read'))
     toolManager.tool({ ...base, name: 'act', permission: 'sensitive' }, slow('act'))
     toolManager.approveTool('act')
-    const client = new ScriptClient([
+    const client = new ScriptedClient([
       { toolCalls: [call('read'), call('act'), call('act'), call('read')] },
-      { content: 'ok' },
+      { text: 'ok' },
     ])
     await runReact({ client, messages: start(), toolManager })
     expect(events).toEqual(['read', 'act', 'act', 'read'].flatMap((name) => [`${name} starts`, `${name} ends`]))
@@ -143,7 +144,7 @@ describe('the loop', () => {
       throw new Error('no luck')
     })
     const messages = start()
-    const client = new ScriptClient([{ toolCalls: [call('bad'), call('missing')] }, { content: 'I see.' }])
+    const client = new ScriptedClient([{ toolCalls: [call('bad'), call('missing')] }, { text: 'I see.' }])
     expect(await runReact({ client, messages, toolManager })).toBe('I see.')
     expect(messages[3]!.content).toBe('Error: no luck')
     expect(messages[4]!.content).toMatch(/^Error: there is no tool "missing"/)
@@ -154,7 +155,7 @@ describe('the loop', () => {
     const messages = start()
     const saved: string[] = []
     const meanwhile = [[user('also staging')], []]
-    const client = new ScriptClient([{ toolCalls: [call('echo'), call('echo', { x: 2 })] }, { content: 'ok' }])
+    const client = new ScriptedClient([{ toolCalls: [call('echo'), call('echo', { x: 2 })] }, { text: 'ok' }])
     await runReact({
       client,
       messages,
@@ -172,47 +173,36 @@ describe('the loop', () => {
       'assistant',
     ])
     expect(saved).toEqual(['assistant', 'tool', 'tool', 'assistant'])
-    expect(client.asked[1]!.messages.at(-1)).toEqual(user('also staging'))
+    expect(client.requests[1]!.messages.at(-1)).toEqual(user('also staging'))
   })
 
   it('throws a model error as it is and leaves valid messages', async () => {
     const { toolManager } = echoTools()
     const messages = start()
     const broken = new ModelError('server', 'boom')
-    const client = new ScriptClient([
-      { toolCalls: [call('echo')] },
-      () => {
-        throw broken
-      },
-    ])
+    const client = new ScriptedClient([{ toolCalls: [call('echo')] }, { error: broken }])
     await expect(runReact({ client, messages, toolManager })).rejects.toBe(broken)
     expect(isWellFormed(messages)).toBe(true)
-    expect(await runReact({ client: new ScriptClient([{ content: 'again' }]), messages, toolManager })).toBe('again')
+    expect(await runReact({ client: new ScriptedClient([{ text: 'again' }]), messages, toolManager })).toBe('again')
   })
 
   it('passes restarts of a broken stream on, and lets none happen where nobody listens', async () => {
     const { toolManager } = echoTools()
     const causes: Error[] = []
     const cause = new Error('cut')
-    const restarting = () =>
-      new ScriptClient([
-        (_messages, params) => {
-          params.onRestart?.(cause)
-          return { content: params.onRestart ? 'whole' : 'no restart' }
-        },
-      ])
+    const restarting = () => new ScriptedClient([{ text: 'ha', broken: cause }, { text: 'whole' }])
     const common = { messages: start(), toolManager }
     const heard = await drain(
       streamReact({ ...common, client: restarting(), onRestart: (error) => causes.push(error) }),
     )
     expect(heard.answer).toBe('whole')
     expect(causes).toEqual([cause])
-    expect((await drain(streamReact({ ...common, client: restarting() }))).answer).toBe('no restart')
+    await expect(drain(streamReact({ ...common, client: restarting() }))).rejects.toBe(cause)
   })
 
   it('ends the request when the reader leaves in the middle', async () => {
     let ended = false
-    const client = new ScriptClient([])
+    const client = new ScriptedClient()
     client.streamChat = async function* () {
       try {
         yield 'a'
@@ -234,7 +224,7 @@ describe('empty and cut answers', () => {
   it('asks once more after an empty answer, and stores no empty message (HR-07)', async () => {
     const { toolManager } = echoTools()
     const messages = start()
-    const client = new ScriptClient([{ content: '' }, { content: 'now' }])
+    const client = new ScriptedClient([{ text: '' }, { text: 'now' }])
     expect(await runReact({ client, messages, toolManager })).toBe('now')
     expect(messages.slice(2)).toEqual([{ role: 'assistant', content: 'now' }])
   })
@@ -242,7 +232,7 @@ describe('empty and cut answers', () => {
   it('returns the empty string after two empty answers, with the messages as they were', async () => {
     const { toolManager } = echoTools()
     const messages = start()
-    const client = new ScriptClient([{ content: '' }, { content: ' \n' }])
+    const client = new ScriptedClient([{ text: '' }, { text: ' \n' }])
     expect(await runReact({ client, messages, toolManager })).toBe('')
     expect(messages).toEqual(start())
   })
@@ -250,9 +240,9 @@ describe('empty and cut answers', () => {
   it('runs no call of an answer that the output limit cut, and tells the model (TL-09)', async () => {
     const { toolManager, ran } = echoTools()
     const messages = start()
-    const client = new ScriptClient([
+    const client = new ScriptedClient([
       { finish: 'length', toolCalls: [call('echo', { x: 1 }), call('echo', '{"x": "cut of')] },
-      { content: 'ok' },
+      { text: 'ok' },
     ])
     expect(await runReact({ client, messages, toolManager })).toBe('ok')
     expect(ran).toEqual([])
@@ -263,7 +253,7 @@ describe('empty and cut answers', () => {
   it('runs no call of a cut answer after a restart either', async () => {
     const { toolManager, ran } = echoTools()
     const messages: Message[] = [...start(), { ...called(call('echo', { x: 1 })), cut: true }]
-    await runReact({ client: new ScriptClient([{ content: 'ok' }]), messages, toolManager })
+    await runReact({ client: new ScriptedClient([{ text: 'ok' }]), messages, toolManager })
     expect(ran).toEqual([])
   })
 
@@ -271,7 +261,7 @@ describe('empty and cut answers', () => {
     const { toolManager, ran } = echoTools()
     const filtered = { finish: 'filtered' as const, toolCalls: [call('echo')] }
     const messages = start()
-    const client = new ScriptClient([{ ...filtered, content: 'I may not' }, filtered])
+    const client = new ScriptedClient([{ ...filtered, text: 'I may not' }, filtered])
     expect(await runReact({ client, messages, toolManager })).toBe('I may not')
     await expect(runReact({ client, messages: start(), toolManager })).rejects.toMatchObject({ kind: 'refused' })
     expect(ran).toEqual([])
@@ -284,23 +274,26 @@ describe('the limit of steps', () => {
   it('ends with a warning and the summary of one last request without tools', async () => {
     const { toolManager } = echoTools()
     const messages = start()
-    const client = new ScriptClient([calling(), calling(), { pieces: ['Half ', 'is done.'] }])
+    const client = new ScriptedClient([calling(), calling(), { text: ['Half ', 'is done.'] }])
     const { pieces, answer } = await drain(streamReact({ client, messages, toolManager, maxSteps: 2 }))
     expect(answer).toBe('⚠️ I stopped after 2 steps without finishing.\n\nHalf is done.')
     expect(pieces.join('')).toBe(answer)
-    expect(client.asked[2]!.params.tools).toBeUndefined()
+    expect(client.requests[2]!.params.tools).toBeUndefined()
     expect(messages.at(-1)).toEqual({ role: 'assistant', content: answer })
     expect(messages.filter(({ role }) => role === 'user')).toHaveLength(1)
   })
 
   it('ends with the warning alone when the last request fails or brings nothing', async () => {
     const { toolManager } = echoTools()
-    const failing = () => {
-      throw new ModelError('server', 'boom')
-    }
-    for (const last of [failing, { content: '' }, { toolCalls: [call('echo')] }]) {
+    const failing = { error: new ModelError('server', 'boom') }
+    for (const last of [failing, { text: '' }, { toolCalls: [call('echo')] }]) {
       const messages = start()
-      const answer = await runReact({ client: new ScriptClient([calling(), last]), messages, toolManager, maxSteps: 1 })
+      const answer = await runReact({
+        client: new ScriptedClient([calling(), last]),
+        messages,
+        toolManager,
+        maxSteps: 1,
+      })
       expect(answer).toBe('⚠️ I stopped after 1 steps without finishing.')
       expect(messages.at(-1)).toEqual({ role: 'assistant', content: answer })
     }
@@ -308,15 +301,7 @@ describe('the limit of steps', () => {
 
   it('says the warning again when the stream of the summary starts again', async () => {
     const { toolManager } = echoTools()
-    const client = new ScriptClient([calling()])
-    const scripted = client.streamChat.bind(client)
-    client.streamChat = async function* (messages, params) {
-      if (params?.tools) return yield* scripted(messages, params)
-      yield 'broken'
-      params?.onRestart?.(new Error('cut'))
-      yield 'whole'
-      return { content: 'whole', toolCalls: [], usage: {}, model: 'm', finish: 'stop' }
-    }
+    const client = new ScriptedClient([calling(), { text: 'half', broken: new Error('cut') }, { text: 'whole' }])
     let shown = ''
     const stream = streamReact({ client, messages: start(), toolManager, maxSteps: 1, onRestart: () => (shown = '') })
     for (let next = await stream.next(); !next.done; next = await stream.next()) shown += next.value
@@ -330,7 +315,7 @@ describe('the limit of steps', () => {
       called(call('echo', { x: 'old' }, 'old')),
       { role: 'tool', tool_call_id: 'old', content: 'echo old' },
     ]
-    const client = new ScriptClient([calling(), { content: 'summary' }])
+    const client = new ScriptedClient([calling(), { text: 'summary' }])
     const answer = await runReact({ client, messages, toolManager, maxSteps: 2, nextInput: async () => [user('hm?')] })
     expect(answer).toMatch(/^⚠️ I stopped after 2 steps/)
   })
@@ -343,7 +328,7 @@ describe('the limit of steps', () => {
       { role: 'tool', tool_call_id: 'old', content: 'Error: stopped before it ran' },
       user('go on'),
     ]
-    const client = new ScriptClient([calling(), { content: 'done' }])
+    const client = new ScriptedClient([calling(), { text: 'done' }])
     expect(await runReact({ client, messages, toolManager, maxSteps: 2 })).toBe('done')
   })
 })
@@ -353,7 +338,7 @@ describe('identical calls', () => {
     const { toolManager, ran } = echoTools()
     const messages = start()
     const spaced = ['{"x":1}', '{ "x": 1 }', '{"x":1}', '{"x" :1}', '{"x":1}', '{"x":1}']
-    const client = new ScriptClient(spaced.map((args) => ({ toolCalls: [call('echo', args)] })))
+    const client = new ScriptedClient(spaced.map((args) => ({ toolCalls: [call('echo', args)] })))
     const { pieces, answer } = await drain(streamReact({ client, messages, toolManager }))
     expect(ran).toHaveLength(5)
     expect(answer).toMatch(/going round in circles.*`echo`/)
@@ -371,7 +356,7 @@ describe('identical calls', () => {
       () => `at ${count++}`,
     )
     const turns = Array.from({ length: 8 }, () => ({ toolCalls: [call('poll')] }))
-    const client = new ScriptClient([...turns, { content: 'finished' }])
+    const client = new ScriptedClient([...turns, { text: 'finished' }])
     expect(await runReact({ client, messages: start(), toolManager })).toBe('finished')
   })
 })
@@ -382,7 +367,7 @@ describe('calls that wait for people', () => {
     const { toolManager, ran } = echoTools(approver)
     const messages = start()
     const heard: string[] = []
-    const client = new ScriptClient([{ toolCalls: [call('write', { x: 1 }, 'w'), call('echo', { x: 2 }, 'e')] }])
+    const client = new ScriptedClient([{ toolCalls: [call('write', { x: 1 }, 'w'), call('echo', { x: 2 }, 'e')] }])
     const run = runReact({
       client,
       messages,
@@ -407,7 +392,7 @@ describe('calls that wait for people', () => {
       return verdict(...args)
     }
     const { toolManager } = echoTools(approver)
-    const client = new ScriptClient([{ toolCalls: [call('echo'), call('write'), call('write', { x: 2 })] }])
+    const client = new ScriptedClient([{ toolCalls: [call('echo'), call('write'), call('write', { x: 2 })] }])
     const run = runReact({ client, messages: start(), toolManager, onToolCall: () => void order.push('run') })
     await expect(run).rejects.toThrow(Suspended)
     expect(order).toEqual(['card', 'card', 'run'])
@@ -418,9 +403,9 @@ describe('calls that wait for people', () => {
     const approver = people(verdicts)
     const { toolManager, ran } = echoTools(approver)
     const messages = start()
-    const client = new ScriptClient([
+    const client = new ScriptedClient([
       { toolCalls: [call('write', { x: 1 }), call('write', { x: 2 })] },
-      { content: 'both' },
+      { text: 'both' },
     ])
     const resume = () => runReact({ client, messages, toolManager })
     await expect(resume()).rejects.toThrow(Suspended)
@@ -440,7 +425,7 @@ describe('calls that wait for people', () => {
     await approver.begin('2:0', 1)
     const { toolManager, ran } = echoTools(approver)
     const messages: Message[] = [...start(), called(call('write'))]
-    await expect(runReact({ client: new ScriptClient([]), messages, toolManager })).rejects.toThrow(Suspended)
+    await expect(runReact({ client: new ScriptedClient(), messages, toolManager })).rejects.toThrow(Suspended)
     expect(ran).toEqual([])
   })
 })
@@ -461,7 +446,7 @@ describe('stopping', () => {
     const messages = start()
     const saved: string[] = []
     const run = runReact({
-      client: new ScriptClient([{ toolCalls: [call('slow'), call('write'), call('echo')] }]),
+      client: new ScriptedClient([{ toolCalls: [call('slow'), call('write'), call('echo')] }]),
       messages,
       toolManager,
       signal: controller.signal,
@@ -482,7 +467,7 @@ describe('stopping', () => {
   it('answers open calls of a run that is stopped before it is resumed', async () => {
     const { toolManager, ran } = echoTools()
     const messages: Message[] = [...start(), called(call('echo'), call('echo', { x: 2 }))]
-    const run = runReact({ client: new ScriptClient([]), messages, toolManager, signal: AbortSignal.abort('by Ann') })
+    const run = runReact({ client: new ScriptedClient(), messages, toolManager, signal: AbortSignal.abort('by Ann') })
     expect(isAbort(await run.catch((error) => error))).toBe(true)
     expect(ran).toEqual([])
     expect(isWellFormed(messages)).toBe(true)
@@ -503,7 +488,7 @@ describe('stopping', () => {
       return 'just in time'
     })
     const messages = start()
-    const client = new ScriptClient([
+    const client = new ScriptedClient([
       { toolCalls: [call('slow', {}, 's'), call('finishes', {}, 'f'), call('write', {}, 'w')] },
     ])
     const run = runReact({ client, messages, toolManager, signal: controller.signal }).catch((error) => error)
@@ -519,7 +504,7 @@ describe('stopping', () => {
   it('works while the model writes, and stores nothing of the unfinished text', async () => {
     const controller = new AbortController()
     const messages = start()
-    const client = new ScriptClient([{ pieces: ['a', 'b', 'c'] }])
+    const client = new ScriptedClient([{ text: ['a', 'b', 'c'] }])
     const stream = streamReact({ client, messages, toolManager: new ToolManager(), signal: controller.signal })
     expect((await stream.next()).value).toBe('a')
     controller.abort()
@@ -536,7 +521,7 @@ describe('stopping', () => {
       return new Promise(() => {})
     })
     const messages = start()
-    const client = new ScriptClient([{ toolCalls: [call('deaf')] }])
+    const client = new ScriptedClient([{ toolCalls: [call('deaf')] }])
     const run = runReact({ client, messages, toolManager, signal: controller.signal }).catch((error) => error)
     await running.promise
     controller.abort()
@@ -554,7 +539,7 @@ describe('stopping', () => {
       },
     )
     const run = runReact({
-      client: new ScriptClient([{ toolCalls: [call('echo'), call('slow')] }]),
+      client: new ScriptedClient([{ toolCalls: [call('echo'), call('slow')] }]),
       messages: start(),
       toolManager,
       onToolResult: () => {

@@ -7,12 +7,13 @@ import { runReact } from '../../src/agent/react.ts'
 import { createReview, reviewTool } from '../../src/agent/review.ts'
 import { SubAgent } from '../../src/agent/subAgent.ts'
 import { SubAgentTool } from '../../src/agent/subAgentTool.ts'
+import { ScriptedClient, type ScriptedStep } from '../../src/client/scriptedClient.ts'
 import { PromptManager } from '../../src/prompt/promptManager.ts'
 import { isAbort, ModelError } from '../../src/shared/errors.ts'
 import type { Message } from '../../src/shared/message.ts'
 import type { ToolContext } from '../../src/tool/tool.ts'
 import { ToolManager } from '../../src/tool/toolManager.ts'
-import { call, drain, type Script, ScriptClient } from './agentScript.ts'
+import { call, drain } from './agentScript.ts'
 
 const promptManager = new PromptManager({ folder: join(import.meta.dirname, '../../prompts') })
 const context: ToolContext = {
@@ -23,27 +24,27 @@ const context: ToolContext = {
   workspace: '/ws',
 }
 
-function agent(script: Script, more: Partial<ConstructorParameters<typeof SubAgent>[0]> = {}) {
-  const client = new ScriptClient(script)
+function agent(script: ScriptedStep[], more: Partial<ConstructorParameters<typeof SubAgent>[0]> = {}) {
+  const client = new ScriptedClient(script)
   const options = { name: 'sub', client, promptManager, promptName: 'reviewers', promptKey: 'style' }
   return { client, agent: new SubAgent({ ...options, toolManager: new ToolManager(), ...more }) }
 }
 
 describe('a sub-agent', () => {
   it('streams and runs by the same loop, from fresh messages each time', async () => {
-    const { client, agent: sub } = agent([{ pieces: ['a', 'b'] }, { pieces: ['c'] }])
+    const { client, agent: sub } = agent([{ text: ['a', 'b'] }, { text: ['c'] }])
     expect(await drain(sub.stream('look'))).toEqual({ pieces: ['a', 'b'], answer: 'ab' })
     expect(await sub.run('again')).toBe('c')
-    expect(client.asked[1]!.messages.map(({ role }) => role)).toEqual(['system', 'user'])
-    expect(client.asked[1]!.messages[1]!.content).toBe('again')
+    expect(client.requests[1]!.messages.map(({ role }) => role)).toEqual(['system', 'user'])
+    expect(client.requests[1]!.messages[1]!.content).toBe('again')
   })
 
   it('is told the context at the end of its system prompt, under a heading', async () => {
-    const { client, agent: sub } = agent([{ content: 'ok' }, { content: 'ok' }])
+    const { client, agent: sub } = agent([{ text: 'ok' }, { text: 'ok' }])
     await sub.run('look', 'The project is small.')
     await sub.run('look', '  ')
-    expect(client.asked[0]!.messages[0]!.content).toMatch(/request\.\n\n## Context\nThe project is small\.$/)
-    expect(client.asked[1]!.messages[0]!.content).not.toContain('## Context')
+    expect(client.requests[0]!.messages[0]!.content).toMatch(/request\.\n\n## Context\nThe project is small\.$/)
+    expect(client.requests[1]!.messages[0]!.content).not.toContain('## Context')
   })
 
   it('has its description from its prompt', () => {
@@ -54,7 +55,7 @@ describe('a sub-agent', () => {
     const toolManager = new ToolManager()
     toolManager.tool({ name: 'n', description: '', parameters: z.object({}), permission: 'safe' }, () => Math.random())
     const calling = Array.from({ length: 8 }, () => ({ toolCalls: [call('n')] }))
-    const { agent: sub } = agent([...calling, { content: 'summary' }], { toolManager })
+    const { agent: sub } = agent([...calling, { text: 'summary' }], { toolManager })
     expect(await sub.run('look')).toMatch(/^⚠️ I stopped after 8 steps.*\n\nsummary$/)
   })
 
@@ -69,9 +70,11 @@ describe('a sub-agent', () => {
       () => 'wrote',
     )
     let observation: unknown
-    const second = (messages: readonly Message[]) => {
-      observation = messages.at(-1)!.content
-      return { content: 'could not write' }
+    const second: ScriptedStep = {
+      text: 'could not write',
+      expect: ({ messages }) => {
+        observation = messages.at(-1)!.content
+      },
     }
     const { agent: sub } = agent([{ toolCalls: [call('write')] }, second], { toolManager })
     expect(await sub.run('write it')).toBe('could not write')
@@ -79,7 +82,7 @@ describe('a sub-agent', () => {
   })
 
   it('ends with its signal', async () => {
-    const { agent: sub } = agent([{ content: 'x' }])
+    const { agent: sub } = agent([{ text: 'x' }])
     const ended = await sub.run('look', undefined, { signal: AbortSignal.abort() }).catch((error) => error)
     expect(isAbort(ended)).toBe(true)
   })
@@ -87,15 +90,15 @@ describe('a sub-agent', () => {
 
 describe('a sub-agent as a tool', () => {
   it('is called by the main agent like any other, with its own messages', async () => {
-    const { client, agent: sub } = agent([{ content: 'inner answer' }])
+    const { client, agent: sub } = agent([{ text: 'inner answer' }])
     const toolManager = new ToolManager()
     toolManager.register(new SubAgentTool(sub))
     const messages: Message[] = [{ role: 'user', content: 'secret of the thread' }]
-    const main = new ScriptClient([{ toolCalls: [call('sub', { query: 'q', context: 'c' })] }, { content: 'done' }])
+    const main = new ScriptedClient([{ toolCalls: [call('sub', { query: 'q', context: 'c' })] }, { text: 'done' }])
     expect(await runReact({ client: main, messages, toolManager })).toBe('done')
     expect(messages[2]!.content).toBe('inner answer')
-    expect(JSON.stringify(client.asked[0]!.messages)).not.toContain('secret of the thread')
-    expect(main.asked[0]!.params.tools![0]!.function.parameters.required).toEqual(['query'])
+    expect(JSON.stringify(client.requests[0]!.messages)).not.toContain('secret of the thread')
+    expect(main.requests[0]!.params.tools![0]!.function.parameters.required).toEqual(['query'])
   })
 
   it('gives its tools unique call keys and the surroundings of the outer call, and tells what it cost', async () => {
@@ -109,7 +112,7 @@ describe('a sub-agent as a tool', () => {
     const { agent: sub } = agent(
       [
         { toolCalls: [call('n'), call('n')], usage },
-        { content: 'ok', usage },
+        { text: 'ok', usage },
       ],
       { toolManager },
     )
@@ -129,9 +132,7 @@ describe('a sub-agent as a tool', () => {
   })
 
   it('turns its failure into an observation of the outer run', async () => {
-    const failing = () => {
-      throw new ModelError('server', 'the inner model is down')
-    }
+    const failing = { error: new ModelError('server', 'the inner model is down') }
     const toolManager = new ToolManager()
     toolManager.register(new SubAgentTool(agent([failing]).agent))
     expect(await toolManager.dispatch('sub', '{"query":"q"}', context)).toEqual({
@@ -144,11 +145,11 @@ describe('a sub-agent as a tool', () => {
 
 describe('the planner', () => {
   it('answers in one step without tools, with its own prompt and an explicit description', async () => {
-    const client = new ScriptClient([{ pieces: ['1. ', 'do'] }])
+    const client = new ScriptedClient([{ text: ['1. ', 'do'] }])
     const planner = createPlanner({ client, promptManager })
     expect((await drain(planner.stream('add a flag'))).answer).toBe('1. do')
-    expect(client.asked[0]!.params.tools).toBeUndefined()
-    expect(client.asked[0]!.messages[0]!.content).toContain('You are the planner')
+    expect(client.requests[0]!.params.tools).toBeUndefined()
+    expect(client.requests[0]!.messages[0]!.content).toContain('You are the planner')
     const tool = plannerTool(planner)
     expect(tool.name).toBe('planner')
     expect(tool.permission).toBe('safe')
@@ -157,21 +158,13 @@ describe('the planner', () => {
 })
 
 describe('several sub-agents at once', () => {
-  const named = (name: string, script: Script) => agent(script, { name })
+  const named = (name: string, script: ScriptedStep[]) => agent(script, { name })
 
   it('run at the same time, and give answers or errors by name in the order given', async () => {
     const gate = Promise.withResolvers<void>()
-    const waits = async () => {
-      await gate.promise
-      return { content: 'A' }
-    }
-    const opens = () => {
-      gate.resolve()
-      return { content: 'C' }
-    }
-    const broken = () => {
-      throw new ModelError('server', 'down')
-    }
+    const waits = { before: () => gate.promise, text: 'A' }
+    const opens = { before: () => gate.resolve(), text: 'C' }
+    const broken = { error: new ModelError('server', 'down') }
     const agents = [named('a', [waits]), named('b', [broken]), named('c', [opens])].map(({ agent: sub }) => sub)
     const found = await runParallel(agents, 'same input')
     expect(found.map((one) => [one.name, 'answer' in one ? one.answer : one.error.message])).toEqual([
@@ -187,23 +180,20 @@ describe('several sub-agents at once', () => {
 
   it('reject together when the run is stopped', async () => {
     const controller = new AbortController()
-    const stops = () => {
-      controller.abort()
-      return { content: 'x' }
-    }
+    const stops = { before: () => controller.abort(), text: 'x' }
     const run = runParallel([named('a', [stops]).agent], 'x', undefined, { signal: controller.signal })
     expect(isAbort(await run.catch((error) => error))).toBe(true)
   })
 
   it('are merged by the aggregator, which is told of the failed ones; without any answer there is nothing to merge', async () => {
-    const client = new ScriptClient([{ pieces: ['mer', 'ged'] }])
+    const client = new ScriptedClient([{ text: ['mer', 'ged'] }])
     const findings: Finding[] = [
       { name: 'a', answer: 'fine {input}' },
       { name: 'b', error: new Error('down') },
     ]
     const merged = await drain(aggregate({ client, promptManager }, 'the input', findings))
     expect(merged).toEqual({ pieces: ['mer', 'ged'], answer: 'merged' })
-    const asked = client.asked[0]!.messages[1]!.content
+    const asked = client.requests[0]!.messages[1]!.content
     expect(asked).toContain('<input>\nthe input\n</input>')
     expect(asked).toContain('<finding from="a">\nfine {input}\n</finding>')
     expect(asked).toContain('<finding from="b">\n(failed: down)\n</finding>')
@@ -215,15 +205,17 @@ describe('several sub-agents at once', () => {
 
 describe('the review', () => {
   it('asks the three reviewers on the diff and merges what they found', async () => {
-    const script: Script = ['s', 'p', 'y'].map((content) => ({ content }))
-    const client = new ScriptClient([...script, { content: 'all in all' }])
+    const script: ScriptedStep[] = ['s', 'p', 'y'].map((text) => ({ text }))
+    const client = new ScriptedClient([...script, { text: 'all in all' }])
     const review = createReview({ client, promptManager, toolManager: new ToolManager() })
     const tool = reviewTool(review)
     expect(await tool.invoke({ query: 'check it', diff: '-a\n+b' }, context)).toBe('all in all')
-    expect(client.asked).toHaveLength(4)
-    const systems = client.asked.slice(0, 3).map(({ messages }) => /for (\w+)/.exec(messages[0]!.content as string)![1])
+    expect(client.requests).toHaveLength(4)
+    const systems = client.requests
+      .slice(0, 3)
+      .map(({ messages }) => /for (\w+)/.exec(messages[0]!.content as string)![1])
     expect(systems).toEqual(['security', 'performance', 'clarity'])
-    expect(client.asked[0]!.messages[1]!.content).toBe('check it\n\n<diff>\n-a\n+b\n</diff>')
-    expect(client.asked[3]!.messages[1]!.content).toContain('<finding from="style">\ny\n</finding>')
+    expect(client.requests[0]!.messages[1]!.content).toBe('check it\n\n<diff>\n-a\n+b\n</diff>')
+    expect(client.requests[3]!.messages[1]!.content).toContain('<finding from="style">\ny\n</finding>')
   })
 })
