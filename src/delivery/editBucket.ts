@@ -33,7 +33,7 @@ export function createBucket(edits: PlatformLimits['edits'], now: () => number):
   let countedAt = now()
   let pausedUntil = -Infinity
   let pace = 1
-  let refusedAt = -Infinity
+  let refusedAt = now()
 
   const currentPace = () => Math.min(1, pace + (1 - pace) * Math.max(0, (now() - refusedAt) / RECOVERY_MS))
 

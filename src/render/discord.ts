@@ -56,7 +56,7 @@ export interface DiscordActionRow {
 export function renderDiscord(body: MessageView): DiscordMessage {
   const mentions = (body.mentions ?? []).slice(0, DISCORD_LIMITS.mentions)
   const printed = printChatMarkdown(body.markdown, dialectFor(new Set(mentions)))
-  const footer = body.footer ? `\n-# ${literal(cut(body.footer.replace(/\s+/g, ' '), DISCORD_LIMITS.footer - 20))}` : ''
+  const footer = body.footer ? `\n-# ${cut(literal(body.footer.replace(/\s+/g, ' ')), DISCORD_LIMITS.footer - 10)}` : ''
   const rows: DiscordActionRow[] = []
   for (const [index, button] of (body.buttons ?? []).entries()) {
     if (index % DISCORD_LIMITS.buttonsPerRow === 0) rows.push({ type: 1, components: [] })

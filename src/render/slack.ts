@@ -54,7 +54,7 @@ export function renderSlack(body: MessageView): { text: string; blocks: SlackBlo
   const blocks: SlackBlock[] = []
   if (markdown !== '') blocks.push({ type: 'markdown', text: cut(markdown, SLACK_LIMITS.markdownBlock) })
   if (body.footer) {
-    const text = cut(body.footer, SLACK_LIMITS.contextText)
+    const text = cut(apart(body.footer), SLACK_LIMITS.contextText)
     blocks.push({ type: 'context', elements: [{ type: 'plain_text', text, emoji: false }] })
   }
   for (let at = 0; at < (body.buttons?.length ?? 0); at += SLACK_LIMITS.buttonsPerRow) {
@@ -93,6 +93,11 @@ function fallbackText(markdown: string, allowed: ReadonlySet<string>): string {
   )
 }
 
+/** Takes mention tokens apart where nothing can be escaped: an invisible word joiner behind the angle. */
+function apart(value: string): string {
+  return value.replace(/<(?=[!@#])/g, '<\u2060')
+}
+
 /** The three characters that Slack's `text` gives a meaning of its own (facts/slack.md B.3). */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
@@ -105,7 +110,6 @@ function dialectFor(allowed: ReadonlySet<string>): Dialect {
       .replace(/\\?<(?=[^\s\d=<>-])(@([A-Z0-9]+)(?:\|[^>\n]*)?>)?/g, (token, _rest, id: string | undefined) =>
         id !== undefined && allowed.has(id) ? `<@${id}>` : token.replace(/^\\?</, '&lt;'),
       )
-  const code = (value: string) => value.replace(/<(?=[!@#])/g, '<\u2060')
   const literal = (value: string) =>
     value
       .replaceAll('&', '&amp;')
@@ -114,16 +118,16 @@ function dialectFor(allowed: ReadonlySet<string>): Dialect {
   return {
     text,
     literal,
-    inlineCode: (value) => backticked(code(value)),
+    inlineCode: (value) => backticked(apart(value)),
     code(node, written) {
       const fence = fenceFor(node.value, written)
-      return `${fence}${fenceLanguage(node)}\n${node.value === '' ? '' : `${code(node.value)}\n`}${fence}`
+      return `${fence}${fenceLanguage(node)}\n${node.value === '' ? '' : `${apart(node.value)}\n`}${fence}`
     },
     heading: (depth, content) => `${'#'.repeat(depth)} ${content}`,
     table(node, print) {
       const columns = Math.max(...node.children.map((row) => row.children.length))
       if (node.children.length > SLACK_LIMITS.tableRows || columns > SLACK_LIMITS.tableColumns) {
-        return `\`\`\`\n${code(fixedWidthTable(tableCells(node), node.align ?? []))}\n\`\`\``
+        return `\`\`\`\n${apart(fixedWidthTable(tableCells(node), node.align ?? []))}\n\`\`\``
       }
       const line = (cells: string[]) => `| ${cells.join(' | ')} |`
       const dashes = { left: ':--', right: '--:', center: ':-:' }

@@ -48,7 +48,7 @@ describe('live text', () => {
     await clock.until(view.settle('s1', 'Hello there, world.', { footer: 'small print' }))
     expect(visible()).toHaveLength(1)
     expect(visible()[0]!.body).toEqual({ markdown: 'Hello there, world.', kind: 'answer', footer: 'small print' })
-    expect(calls.map(({ method }) => method)).toEqual(['post', 'edit', 'edit'])
+    expect(calls.map(({ method }) => method)).toEqual(['post', 'edit', 'edit', 'edit'])
   })
 
   it('goes on in a new message before the limit, and in the same pieces as the whole text', async () => {
