@@ -47,7 +47,7 @@ export class DemoClient extends BaseClient {
     return {
       content: move.text,
       toolCalls: move.calls.map(({ name, args }) => ({
-        id: `demo_${randomUUID()}`,
+        id: `demo_${randomUUID().slice(0, 18)}`,
         name,
         arguments: JSON.stringify(args),
       })),

@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI, { APIError } from 'openai'
-import { isAbort, ModelError } from '../shared/errors.ts'
+import { ModelError } from '../shared/errors.ts'
 import { type Log, silentLog } from '../shared/log.ts'
 import type { Message } from '../shared/message.ts'
 import { BaseClient, type ChatParams, type ChatResponse } from './baseClient.ts'
 import { type Compat, detectCompat } from './compat.ts'
 import { abortError, BrokenStream, toModelError } from './modelErrors.ts'
 import { OPTIONAL_FIELDS, type OptionalField, requestBody } from './requestBody.ts'
+import type { Chunk } from './sseFrames.ts'
 import { createStreamAssembly, type StreamAssembly } from './streamAssembly.ts'
 import type { Prices } from './usage.ts'
-import { openWire } from './wire.ts'
+import { openWire, type Wire } from './wire.ts'
 
 export interface OpenAIClientOptions {
   /** At least one; a server without keys gets any word. Tried in order, beginning with the one that last worked. */
@@ -41,6 +42,12 @@ const LONGEST_PAUSE_MS = 30_000
 const LONGEST_RETRY_AFTER_MS = 60_000
 /** How long a server may keep the connection open after the last word of an answer. */
 const LINGER_MS = 5_000
+
+interface OpenStream {
+  chunks: AsyncIterable<Chunk[]>
+  wire: Wire
+  assembly: StreamAssembly
+}
 
 /**
  * Any OpenAI-compatible server. Requests go through the SDK's raw stream and our own assembly; retries are ours.
@@ -84,60 +91,92 @@ export class OpenAIClient extends BaseClient {
       const key = (firstKey + turn) % apiKeys.length
       for (let attempt = 0; attempt <= maxRetries; attempt++) {
         if (last && attempt > 0) await this.#pause(last, attempt, params.signal)
-        const progress = { pieces: 0 }
+        let shown = false
+        let open: OpenStream | undefined
         try {
-          const response = yield* this.#attempt(apiKeys[key]!, messages, params, progress)
+          open = await this.#open(apiKeys[key]!, messages, params)
+          const { chunks, wire, assembly } = open
+          try {
+            for await (const batch of chunks) {
+              for (const chunk of batch) {
+                const piece = assembly.push(chunk)
+                if (!piece) continue
+                shown = true
+                yield piece
+              }
+              if (assembly.answered) wire.expectEnd(LINGER_MS)
+            }
+          } catch (error) {
+            if (params.signal?.aborted || !assembly.answered) throw error
+            // What breaks after the last word of an answer takes nothing away from it.
+            this.#log.info({ error }, 'the model server failed after the end of the answer')
+          }
+          params.signal?.throwIfAborted()
+          const held = assembly.flush()
+          if (held) {
+            shown = true
+            yield held
+          }
+          const response = assembly.result(wire)
+          if (response.refusal !== undefined && response.content === response.refusal) yield response.refusal
           this.#goodKey = key
           // An empty answer is asked for once more; the second one is the answer.
           if (!isEmpty(response) || last?.kind === 'emptyResponse' || attempt === maxRetries) return response
           last = new ModelError('emptyResponse', 'The model server sent an empty answer.', { retryable: true })
         } catch (error) {
           if (params.signal?.aborted) throw abortError(params.signal)
-          last = toModelError(error)
+          last = open ? new BrokenStream(toModelError(error), open.assembly.soFar()) : toModelError(error)
           failures++
           this.#log.warn(
             { model: this.#modelOf(params), kind: last.kind, code: last.code, key, attempt, error: last },
             'a model call failed',
           )
-          if (progress.pieces > 0) {
+          const sameKey = last.retryable && attempt < maxRetries && (last.retryAfterMs ?? 0) <= LONGEST_RETRY_AFTER_MS
+          const isLast = mustStop(last) || !(sameKey || turn + 1 < apiKeys.length)
+          if (shown) {
             // The reader has seen text that can't be taken back, unless it says that it can.
-            if (!params.onRestart || !last.retryable) throw last
+            if (isLast || !last.retryable || !params.onRestart) throw last
             params.onRestart(last)
           }
           if (mustStop(last)) throw last
-          if (!last.retryable || (last.retryAfterMs ?? 0) > LONGEST_RETRY_AFTER_MS) break
+          if (!sameKey) break
+        } finally {
+          open?.wire.close()
         }
       }
     }
     throw this.#exhausted(last!, failures)
   }
 
-  /** One request with one key; again at once without an optional field that the server refuses by name. */
-  async *#attempt(
-    apiKey: string,
-    messages: readonly Message[],
-    params: ChatParams,
-    progress: { pieces: number },
-  ): AsyncGenerator<string, ChatResponse> {
+  /** Sends the request with one key; again at once without an optional field that the server refuses by name. */
+  async #open(apiKey: string, messages: readonly Message[], params: ChatParams): Promise<OpenStream> {
     const model = this.#modelOf(params)
-    const compat = detectCompat(this.#options.baseUrl, model, this.#options.compat)
+    const { baseUrl: baseURL, idleTimeoutMs, fetch } = this.#options
+    const compat = detectCompat(baseURL, model, this.#options.compat)
     const refused = this.#refused.get(model) ?? new Set<OptionalField>()
     while (true) {
       const body = requestBody(messages, { ...params, model }, compat, refused)
-      const assembly = createStreamAssembly({
-        model,
-        provider: compat.provider,
-        toolNames: new Set(params.tools?.map((tool) => tool.function.name)),
-        prices: (name) => this.#options.prices?.[name],
-        onUnknownFinish: (word) =>
-          this.#log.info({ model, finish: word }, 'the model server ended an answer with an unknown word'),
+      const wire = openWire({ idleTimeoutMs, ...(fetch ? { fetch } : {}) })
+      const sdk = new OpenAI({
+        apiKey: apiKey || 'none',
+        baseURL,
+        maxRetries: 0,
+        // The wire's own timer is the only one: it begins with the request and is fed by every byte.
+        timeout: 2 ** 31 - 1,
+        organization: null,
+        project: null,
+        logLevel: 'off',
+        fetch: wire.fetch,
       })
       try {
-        return yield* this.#stream(apiKey, body, assembly, params.signal, progress)
+        const response = await sdk.chat.completions
+          .create(body, params.signal ? { signal: params.signal } : {})
+          .asResponse()
+        return { chunks: wire.read(response), wire, assembly: this.#assemblyFor(model, compat.provider, params) }
       } catch (error) {
-        if (isAbort(error) || params.signal?.aborted) throw error
-        const field = progress.pieces === 0 ? refusedField(error, body) : undefined
-        if (!field) throw toModelError(error)
+        wire.close()
+        const field = params.signal?.aborted ? undefined : refusedField(error, body)
+        if (!field) throw error
         this.#log.info({ model, field }, 'the model server refuses a field; asking without it')
         refused.add(field)
         this.#refused.set(model, refused)
@@ -145,61 +184,15 @@ export class OpenAIClient extends BaseClient {
     }
   }
 
-  async *#stream(
-    apiKey: string,
-    body: ReturnType<typeof requestBody>,
-    assembly: StreamAssembly,
-    signal: AbortSignal | undefined,
-    progress: { pieces: number },
-  ): AsyncGenerator<string, ChatResponse> {
-    const { baseUrl: baseURL, idleTimeoutMs, fetch } = this.#options
-    const wire = openWire({ idleTimeoutMs, ...(fetch ? { fetch } : {}) })
-    const sdk = new OpenAI({
-      apiKey: apiKey || 'none',
-      baseURL,
-      maxRetries: 0,
-      // The wire's own timer is the only one: it begins with the request and is fed by every byte.
-      timeout: 2 ** 31 - 1,
-      organization: null,
-      project: null,
-      logLevel: 'off',
-      fetch: wire.fetch,
+  #assemblyFor(model: string, provider: string, params: ChatParams): StreamAssembly {
+    return createStreamAssembly({
+      model,
+      provider,
+      toolNames: new Set(params.tools?.map((tool) => tool.function.name)),
+      prices: (name) => this.#options.prices?.[name],
+      onUnknownFinish: (word) =>
+        this.#log.info({ model, finish: word }, 'the model server ended an answer with an unknown word'),
     })
-    try {
-      try {
-        const chunks = await sdk.chat.completions.create(body, signal ? { signal } : {})
-        for await (const chunk of chunks) {
-          const piece = assembly.push(chunk)
-          if (assembly.answered) wire.expectEnd(LINGER_MS)
-          if (piece) {
-            progress.pieces++
-            yield piece
-          }
-        }
-      } catch (error) {
-        if (signal?.aborted || !assembly.answered) throw error
-        // What breaks after the last word of an answer takes nothing away from it.
-        this.#log.info({ model: body.model, error }, 'the model server failed after the end of the answer')
-      }
-      // The SDK ends an aborted stream as if it were whole.
-      if (signal?.aborted) throw abortError(signal)
-      const rest = assembly.flush()
-      if (rest) {
-        progress.pieces++
-        yield rest
-      }
-      const response = assembly.result({ done: wire.done, begun: wire.begun })
-      if (response.refusal !== undefined && response.content === response.refusal) {
-        progress.pieces++
-        yield response.refusal
-      }
-      return response
-    } catch (error) {
-      if (signal?.aborted || error instanceof APIError) throw error
-      throw new BrokenStream(toModelError(error), assembly.soFar())
-    } finally {
-      wire.close()
-    }
   }
 
   /** Waits before the next attempt: what the server asked for, else doubling with jitter. Rejects at once on abort. */

@@ -2,87 +2,88 @@ import { ModelError } from '../shared/errors.ts'
 import { errorIn, fromPayload } from './modelErrors.ts'
 
 /**
- * Mends the frames of a chat stream on their way to the SDK, which loses or trips over some of them: empty and `null`
- * frames, `[DONE]` with a blank, lone carriage returns, errors in `error:` fields, in named events or without an `error`
- * key, plain text where JSON should be. Sound frames, nearly all, pass as they are after a look at their edges.
- *
- * Errors that servers tell of inside of the stream are thrown, after all that stood before them has been handed on.
+ * Reads the frames of a chat stream, in all the forms that servers have for them. The SDK's own reader loses or trips over
+ * some: empty and `null` frames, `[DONE]` with a blank, lone carriage returns, errors in `error:` fields, in named events or
+ * without an `error` key, plain text where JSON should be, a last frame without its blank line.
  */
-export interface FrameMender {
-  /** Sound frames of what is complete so far, as text for the SDK. */
-  push(text: string): string
+export interface FrameReader {
+  /** The chunks that are complete with this text, in order. */
+  push(text: string): Chunk[]
   /** What an end without a last blank line left over. */
-  end(): string
+  end(): Chunk[]
   /** True after `[DONE]`: nothing behind it counts. */
   readonly done: boolean
-  /** Set when the server told of an error: to be thrown once the frames before it are handed on. */
+  /** Set when the server told of an error: to be thrown once the chunks before it are handed on. */
   readonly error: ModelError | null
 }
 
-export function createFrameMender(): FrameMender {
+/** The JSON of one frame; what is in it is for the assembly to find out. */
+export type Chunk = Record<string, unknown>
+
+export function createFrameReader(): FrameReader {
   let buffer = ''
   let searchFrom = 0
   let dropLineFeed = false
   let done = false
   let error: ModelError | null = null
 
-  function push(text: string): string {
+  function push(text: string): Chunk[] {
     buffer += unixLines(text)
-    let sound = ''
+    const chunks: Chunk[] = []
     let from = 0
     while (!done && !error) {
       const end = buffer.indexOf('\n\n', Math.max(from, searchFrom))
       if (end < 0) break
-      sound += mend(buffer.slice(from, end))
+      read(buffer.slice(from, end), chunks)
       from = end + 2
       searchFrom = from
     }
     buffer = buffer.slice(from)
     searchFrom = Math.max(0, buffer.length - 1)
-    return sound
+    return chunks
   }
 
-  function end(): string {
+  function end(): Chunk[] {
     const rest = buffer
+    const chunks: Chunk[] = []
     buffer = ''
-    if (done || error || rest.trim() === '') return ''
+    if (done || error || rest.trim() === '') return chunks
     // A connection that ended inside of a frame is a cut stream, which the assembly notices by itself.
     const { data } = fieldsOf(rest)
-    return data !== null && looksLikeJson(data) && parsed(data) === undefined ? '' : mend(rest)
+    const isCut = data !== null && looksLikeJson(data) && parsed(data) === undefined
+    if (!isCut) read(rest, chunks)
+    return chunks
   }
 
-  function mend(frame: string): string {
-    if (isPlain(frame)) return `${frame}\n\n`
+  function read(frame: string, chunks: Chunk[]): void {
     const fields = fieldsOf(frame)
     if (fields.error !== null) {
       error = fromPayload(parsed(fields.error) ?? fields.error)
-      return ''
+      return
     }
     const data = fields.data?.trim()
-    if (!data) return ''
+    if (!data) return
     if (data === '[DONE]') {
       done = true
-      return 'data: [DONE]\n\n'
+      return
     }
     const payload = parsed(data)
     if (payload === undefined) {
       error = looksLikeJson(data)
         ? new ModelError('malformed', 'The model server sent a frame that is not JSON.', { retryable: true })
         : fromPayload(data)
-      return ''
+      return
     }
     error = errorIn(payload) ?? (fields.event === 'error' ? fromPayload(payload) : null)
-    if (payload === null || typeof payload !== 'object' || Array.isArray(payload)) return ''
-    const chunk = error ? withoutError(payload as Record<string, unknown>) : (payload as Record<string, unknown>)
-    return Array.isArray(chunk.choices) || chunk.usage ? `data: ${JSON.stringify(chunk)}\n\n` : ''
+    if (payload === null || typeof payload !== 'object' || Array.isArray(payload)) return
+    chunks.push(error ? withoutError(payload as Chunk) : (payload as Chunk))
   }
 
   /** A carriage return may end one piece of text and its line feed begin the next. */
   function unixLines(text: string): string {
     let lines = text
     if (dropLineFeed && lines.startsWith('\n')) lines = lines.slice(1)
-    if (lines === '') return lines
-    dropLineFeed = lines.endsWith('\r')
+    if (text !== '') dropLineFeed = text.endsWith('\r')
     return lines.includes('\r') ? lines.replace(/\r\n?/g, '\n') : lines
   }
 
@@ -98,19 +99,8 @@ export function createFrameMender(): FrameMender {
   }
 }
 
-/** One data line with a chunk in it and nothing that smells of an error: the SDK reads it as well as we would. */
-function isPlain(frame: string): boolean {
-  return (
-    frame.startsWith('data: {"') &&
-    frame.endsWith('}') &&
-    !frame.includes('\n') &&
-    frame.includes('"choices":[{') &&
-    !frame.includes('"error')
-  )
-}
-
 /** What else the frame of an error holds, usage above all; a finish beside an error is no good end. */
-function withoutError({ error: _, choices, ...rest }: Record<string, unknown>): Record<string, unknown> {
+function withoutError({ error: _, choices, ...rest }: Chunk): Chunk {
   if (!Array.isArray(choices)) return rest
   return { ...rest, choices: choices.map((choice) => ({ ...choice, finish_reason: null })) }
 }
@@ -123,6 +113,8 @@ interface Fields {
 }
 
 function fieldsOf(frame: string): Fields {
+  // Nearly every frame is one line of data.
+  if (frame.startsWith('data: ') && !frame.includes('\n')) return { event: null, data: frame.slice(6), error: null }
   const fields: Fields = { event: null, data: null, error: null }
   for (const line of frame.split('\n')) {
     if (line === '' || line.startsWith(':')) continue

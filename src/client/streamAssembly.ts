@@ -3,7 +3,7 @@ import { isJsonObject } from '../shared/toolArguments.ts'
 import type { ChatResponse } from './baseClient.ts'
 import { createCallAssembly } from './callAssembly.ts'
 import { createThinkFilter } from './thinkFilter.ts'
-import { countsSomething, type Prices, readUsage, usageObjects } from './usage.ts'
+import { countsSomething, type Prices, readUsage } from './usage.ts'
 
 /** Makes one response of the chunks of a stream, whatever server they came from. Holds the state of one answer. */
 export interface StreamAssembly {
@@ -82,7 +82,8 @@ export function createStreamAssembly(options: AssemblyOptions): StreamAssembly {
     if (!isObject(chunk)) return ''
     anything = true
     if (typeof chunk.model === 'string' && chunk.model !== '') model = chunk.model
-    for (const counted of usageObjects(chunk)) if (countsSomething(counted)) usage = counted
+    noteUsage(chunk.usage)
+    if (isObject(chunk.x_groq)) noteUsage(chunk.x_groq.usage)
     let visible = ''
     for (const choice of Array.isArray(chunk.choices) ? chunk.choices : [])
       if (isObject(choice)) visible += pushChoice(choice)
@@ -91,6 +92,7 @@ export function createStreamAssembly(options: AssemblyOptions): StreamAssembly {
 
   function pushChoice(choice: Json): string {
     const index = typeof choice.index === 'number' ? choice.index : 0
+    noteUsage(choice.usage)
     const delta = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : null
     let visible = ''
     if (delta) {
@@ -132,6 +134,11 @@ export function createStreamAssembly(options: AssemblyOptions): StreamAssembly {
   function noteReasoning(delta: Json): void {
     const field = REASONING_FIELDS.find((name) => typeof delta[name] === 'string' && delta[name] !== '')
     if (field) noteThought(delta[field] as string, field)
+  }
+
+  /** Beside the choices, inside of one (Moonshot), under `x_groq`; more than once. The last that counts something holds. */
+  function noteUsage(counted: unknown): void {
+    if (isObject(counted) && countsSomething(counted)) usage = counted
   }
 
   function noteFinish(word: string): void {

@@ -12,13 +12,6 @@ type Json = Record<string, unknown>
 /** One US dollar in the unit in which xAI reports what a call cost. */
 const XAI_TICKS_PER_USD = 1e10
 
-/** Where servers put the usage of a stream: beside the choices, inside of one (Moonshot), under `x_groq`. */
-export function usageObjects(chunk: Json): Json[] {
-  const choices = Array.isArray(chunk.choices) ? chunk.choices : []
-  const places = [chunk.usage, isObject(chunk.x_groq) ? chunk.x_groq.usage : undefined]
-  return [...places, ...choices.map((choice) => (isObject(choice) ? choice.usage : undefined))].filter(isObject)
-}
-
 /** True for an object that counts something: servers send zeros until they know. */
 export function countsSomething(usage: Json): boolean {
   return Number(usage.prompt_tokens ?? 0) > 0 || Number(usage.completion_tokens ?? 0) > 0

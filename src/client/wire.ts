@@ -1,107 +1,100 @@
 import { errorIn, IdleTimeout } from './modelErrors.ts'
-import { createFrameMender } from './sseFrames.ts'
+import { type Chunk, createFrameReader } from './sseFrames.ts'
 
 /**
- * The fetch of one streamed request, as the SDK sees it. It times silence by bytes (so keep-alive comments count, which the
- * SDK swallows) and hands on mended frames. One wire serves one request: it remembers what the SDK does not tell.
+ * The bytes of one streamed request, below the SDK: its `fetch`, and the reading of the body. Silence is timed by the byte,
+ * so keep-alive comments count, which nothing above gets to see. One wire serves one request.
  */
 export interface Wire {
+  /** For the SDK: fetch with a timer on silence, from the start of the request to the end of the body. */
   fetch: typeof fetch
+  /**
+   * The chunks of the answer, those of one read together. What the server tells of as an error is thrown, after all that
+   * stood before it.
+   */
+  read(response: Response): AsyncGenerator<Chunk[]>
   /** True when the server said `[DONE]`, or sent a whole JSON body in place of a stream. */
   readonly done: boolean
   /** True when at least one byte of the body came. */
   readonly begun: boolean
   /** Call when the answer is known to be whole: a server that keeps the connection open is waited for no longer than this. */
   expectEnd(withinMs: number): void
-  /** Ends the timer. Idempotent. */
+  /** Ends the timer and the connection. Idempotent. */
   close(): void
 }
 
-export function openWire({
-  fetch: send = fetch,
-  idleTimeoutMs,
-}: {
-  fetch?: typeof fetch
-  idleTimeoutMs: number
-}): Wire {
-  const silence = new AbortController()
+export function openWire(options: { fetch?: typeof fetch; idleTimeoutMs: number }): Wire {
+  const { fetch: send = fetch, idleTimeoutMs } = options
+  const ending = new AbortController()
   let timer: NodeJS.Timeout | undefined
+  let patienceMs = idleTimeoutMs
+  let silences = 0
   let done = false
   let begun = false
 
-  function listenFor(ms: number): void {
+  function listen(): void {
     clearTimeout(timer)
-    timer = setTimeout(() => silence.abort(new IdleTimeout(ms)), ms)
-  }
-  function close(): void {
-    clearTimeout(timer)
-    timer = undefined
+    // After a long pause of this process the timer fires before the bytes that wait are read: they get their turn first.
+    timer = setTimeout(() => setImmediate(giveUp, ++silences), patienceMs)
   }
 
-  async function wiredFetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
-    listenFor(idleTimeoutMs)
-    const signal = init.signal ? AbortSignal.any([init.signal, silence.signal]) : silence.signal
-    try {
-      const response = await send(input, { ...init, signal })
-      if (!response.ok || !response.body) {
-        const body = await response.text()
-        close()
-        return new Response(body, response)
-      }
-      timer?.refresh()
-      const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '')
-      const body = response.body as ReadableStream<Uint8Array>
-      const frames = isJson ? wholeBody(response) : mended(body)
-      return new Response(ReadableStream.from(frames), {
-        status: response.status,
-        headers: { ...Object.fromEntries(response.headers), 'content-type': 'text/event-stream' },
-      })
-    } catch (error) {
-      close()
-      throw error
-    }
+  function giveUp(silence: number): void {
+    if (silence === silences) ending.abort(new IdleTimeout(patienceMs))
   }
 
-  /** Pulled by the SDK frame by frame, so an error never overtakes the frames before it. */
-  async function* mended(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-    const mender = createFrameMender()
+  /** Something came; while it is being dealt with, nobody listens. */
+  function heard(): void {
+    silences++
+    clearTimeout(timer)
+  }
+
+  async function timedFetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+    listen()
+    const signal = init.signal ? AbortSignal.any([init.signal, ending.signal]) : ending.signal
+    const response = await send(input, { ...init, signal })
+    heard()
+    listen()
+    return response
+  }
+
+  async function* read(response: Response): AsyncGenerator<Chunk[]> {
+    // Proxies that ignore `stream: true` send one JSON body.
+    if (/\bjson\b/.test(response.headers.get('content-type') ?? '')) yield [await wholeBody(response)]
+    else if (response.body) yield* frames(response.body as ReadableStream<Uint8Array>)
+  }
+
+  async function* frames(body: ReadableStream<Uint8Array>): AsyncGenerator<Chunk[]> {
+    const reader = createFrameReader()
     const decoder = new TextDecoder()
-    const encoder = new TextEncoder()
-    try {
-      for await (const bytes of body) {
-        timer?.refresh()
-        begun = true
-        const sound = mender.push(decoder.decode(bytes, { stream: true }))
-        done = mender.done
-        if (sound) yield encoder.encode(sound)
-        if (mender.error) throw mender.error
-        if (done) return
-      }
-      const rest = mender.push(decoder.decode()) + mender.end()
-      done = mender.done
-      if (rest) yield encoder.encode(rest)
-      if (mender.error) throw mender.error
-    } finally {
-      close()
+    for await (const bytes of body) {
+      heard()
+      begun = true
+      const chunks = reader.push(decoder.decode(bytes, { stream: true }))
+      done = reader.done
+      if (chunks.length > 0) yield chunks
+      if (reader.error) throw reader.error
+      if (done) return
+      listen()
     }
+    const rest = [...reader.push(decoder.decode()), ...reader.end()]
+    done = reader.done
+    if (rest.length > 0) yield rest
+    if (reader.error) throw reader.error
   }
 
-  /** Proxies that ignore `stream: true` send one JSON body; it becomes one frame. */
-  async function* wholeBody(response: Response): AsyncGenerator<Uint8Array> {
-    try {
-      const text = await response.text()
-      begun = text !== ''
-      const error = errorIn(JSON.parse(text))
-      if (error) throw error
-      done = true
-      yield new TextEncoder().encode(`data: ${text.replace(/[\r\n]+/g, ' ')}\n\ndata: [DONE]\n\n`)
-    } finally {
-      close()
-    }
+  async function wholeBody(response: Response): Promise<Chunk> {
+    const text = await response.text()
+    begun = text !== ''
+    const body = JSON.parse(text) as Chunk
+    const error = errorIn(body)
+    if (error) throw error
+    done = true
+    return body
   }
 
   return {
-    fetch: wiredFetch,
+    fetch: timedFetch,
+    read,
     get done() {
       return done
     },
@@ -109,8 +102,11 @@ export function openWire({
       return begun
     },
     expectEnd: (withinMs) => {
-      if (timer) listenFor(Math.min(withinMs, idleTimeoutMs))
+      patienceMs = Math.min(withinMs, patienceMs)
     },
-    close,
+    close: () => {
+      heard()
+      ending.abort()
+    },
   }
 }

@@ -19,6 +19,8 @@ export interface LlmReply {
   headers?: Record<string, string>
   /** Bytes sent as they are in place of everything above. */
   raw?: string | Uint8Array
+  /** The same in pieces, each of which waits for delay and gate. */
+  rawPieces?: readonly (string | Uint8Array)[]
   contentType?: string
 
   /** Never answers, not even the headers. */

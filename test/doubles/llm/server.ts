@@ -178,18 +178,21 @@ export async function startLlmDouble(options: LlmDoubleOptions = {}): Promise<Ll
       ...complaints,
     ],
     unused: () => queue.length,
-    async waitForRequests(count, timeoutMs = 10_000) {
-      const signal = AbortSignal.timeout(timeoutMs)
-      while (requests.length < count) {
-        await new Promise<void>((resolve, reject) => {
-          arrivals.add(resolve)
-          signal.addEventListener('abort', () =>
-            reject(new Error(`${requests.length} of ${count} requests came within ${timeoutMs} ms`)),
-          )
-        })
-      }
-      return requests
-    },
+    waitForRequests: (count, timeoutMs = 10_000) =>
+      new Promise((resolve, reject) => {
+        const check = () => {
+          if (requests.length < count) return
+          clearTimeout(timer)
+          arrivals.delete(check)
+          resolve(requests)
+        }
+        const timer = setTimeout(() => {
+          arrivals.delete(check)
+          reject(new Error(`${requests.length} of ${count} requests came within ${timeoutMs} ms`))
+        }, timeoutMs)
+        arrivals.add(check)
+        check()
+      }),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
@@ -208,7 +211,7 @@ async function answer(reply: LlmReply, request: LlmRequest, res: ServerResponse)
       reply.headers,
     )
   }
-  if (reply.raw === undefined && request.body.stream !== true) {
+  if (!isRaw(reply) && request.body.stream !== true) {
     return sendJson(res, 200, completionOf(reply, request.body.model), reply.headers)
   }
   res.writeHead(200, {
@@ -217,23 +220,32 @@ async function answer(reply: LlmReply, request: LlmRequest, res: ServerResponse)
     ...reply.headers,
   })
   res.flushHeaders()
-  if (reply.raw !== undefined) {
-    await write(res, Buffer.from(reply.raw), reply.splitBytes)
-  } else {
-    const options = request.body.stream_options as { include_usage?: boolean } | undefined
-    const frames = framesOf(reply, { model: request.body.model, usageWanted: options?.include_usage === true })
-    for (const { data, counted } of frames) {
-      if (counted && reply.delayMs) await sleep(reply.delayMs)
-      if (counted) await reply.gate?.pass()
-      if (request.closed.aborted) return
-      await write(res, Buffer.from(`data: ${data}\n\n`), reply.splitBytes)
-    }
+  for (const { bytes, counted } of bodyOf(reply, request)) {
+    if (counted && reply.delayMs) await sleep(reply.delayMs)
+    if (counted) await reply.gate?.pass()
+    if (request.closed.aborted) return
+    await write(res, bytes, reply.splitBytes)
   }
   if (reply.end === 'reset') {
     // What was written should arrive before the connection is torn down.
-    await sleep(20)
+    await sleep(150)
     res.socket?.resetAndDestroy()
   } else if (reply.end !== 'stall') res.end()
+}
+
+function isRaw(reply: LlmReply): boolean {
+  return reply.raw !== undefined || reply.rawPieces !== undefined
+}
+
+function* bodyOf(reply: LlmReply, request: LlmRequest): Generator<{ bytes: Buffer; counted: boolean }> {
+  if (isRaw(reply)) {
+    const pieces = reply.rawPieces ?? [reply.raw!]
+    for (const piece of pieces) yield { bytes: Buffer.from(piece), counted: true }
+    return
+  }
+  const options = request.body.stream_options as { include_usage?: boolean } | undefined
+  const frames = framesOf(reply, { model: request.body.model, usageWanted: options?.include_usage === true })
+  for (const { data, counted } of frames) yield { bytes: Buffer.from(`data: ${data}\n\n`), counted }
 }
 
 /** Each write becomes a chunk of its own in the chunked body, so the client's decoder sees the cuts. */

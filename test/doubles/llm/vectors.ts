@@ -120,7 +120,7 @@ export async function runVector(llm: LlmDouble, vector: Vector, split: number | 
   if (bytes !== undefined) reply.splitBytes = bytes
   if (transport.contentType) reply.contentType = transport.contentType
   try {
-    const outcome = await readStream(llm, reply, tools, transport.end === 'stall' ? 300 : 10_000)
+    const outcome = await readStream(llm, reply, tools, transport.end === 'stall' ? 1_000 : 10_000)
     return differences(expect, outcome)
   } catch (error) {
     return [`threw ${error instanceof Error ? error.stack : String(error)}`]
