@@ -203,6 +203,16 @@ describe('whispering', () => {
     expect(first.double.botMessages(first.double.channelId)).toEqual([])
   })
 
+  test('leaves a thread alone that the command has opened meanwhile', async () => {
+    const bot = await startBot()
+    const { double, platform } = bot
+    const { command, interaction } = await commanded(bot)
+    await platform.open(command.place, answer('the plan'), { key: `command:${command.id}` })
+    expect(await platform.whisper(command.place, double.aliceId, 'by the way', command.token)).toBe(true)
+    expect(interaction.ephemeral.map(({ content }) => content)).toEqual(['by the way'])
+    expect(double.text(double.channelId)).toBe('toycoder: the plan')
+  })
+
   test('has no means without an interaction', async () => {
     const { double, platform } = await startBot()
     const place: Place = { platform: 'discord', account: double.guildId, channel: double.channelId }
@@ -242,6 +252,18 @@ describe('a click', () => {
     const interaction = bot.double.click(bot.double.aliceId, ref.channel, ref.id, 'Approve')
     await bot.double.waitFor('the answer', () => interaction.ephemeral.length === 1)
     expect(interaction.ephemeral[0]!.content).toBe('Bob was faster.')
+  })
+
+  test('on an old card in a thread that fell asleep long ago finds its conversation', async () => {
+    const first = await startBot()
+    const { double } = first
+    const { thread, ref } = await card(first)
+    await first.platform.stop()
+    double.archive(thread.id)
+    const second = await startBot({}, double)
+    double.click(double.aliceId, ref.channel, ref.id, 'Approve')
+    const click = await double.waitFor('the click', () => second.inbox.clicks[0])
+    expect(click).toMatchObject({ thread, ref, action: 'approve' })
   })
 
   test('that the store could not take says so', async () => {

@@ -72,9 +72,10 @@ export function createDiscordPlatform(options: DiscordOptions): ChatPlatform {
   async function firstMessage(place: Place, body: MessageBody, post: PostOptions): Promise<MessageRef> {
     const interactionId = /^command:(\d+)$/.exec(post.key)?.[1]
     const placeholder = interactionId ? await placeholders.find(interactionId, place.channel) : undefined
-    if (!placeholder) return posts.send({ channel: place.channel }, body, post)
+    if (!interactionId || !placeholder) return posts.send({ channel: place.channel }, body, post)
     try {
       await posts.edit(placeholder, body)
+      placeholders.used(interactionId)
       return placeholder
     } catch (error) {
       // Somebody has deleted it meanwhile.

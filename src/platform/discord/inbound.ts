@@ -51,7 +51,8 @@ export function createInbound(options: {
   function onMessage(message: Message): void {
     const botId = client.user?.id ?? ''
     if (message.author.id === botId) {
-      if (message.nonce) posts.heardOwn(String(message.nonce), { channel: message.channelId, id: message.id })
+      const ref = { channel: message.channelId, id: message.id }
+      if (message.nonce) posts.heardOwn(String(message.nonce), ref, message.content)
       return
     }
     people.heard(message.guildId ?? DM_ACCOUNT, message.member)
@@ -61,8 +62,8 @@ export function createInbound(options: {
   }
 
   /** A mention that was added by an edit asks the bot, too. Whoever was answered already is a duplicate by the id. */
-  function onEdit(before: Message | { partial: true; content: string | null }, message: Message): void {
-    if (message.partial || before.content === message.content) return
+  function onEdit(contentBefore: string | null, message: Message): void {
+    if (contentBefore === message.content) return
     const incoming = toIncoming(message, client.user?.id ?? '')
     if (incoming?.addressed === 'mention') take(incoming)
   }
@@ -161,9 +162,7 @@ export function createInbound(options: {
       client.on(Events.MessageCreate, guarded(onMessage))
       client.on(
         Events.MessageUpdate,
-        guarded((before, after) => {
-          if (!after.partial) onEdit(before as Message, after)
-        }),
+        guarded((before, after) => onEdit(before.content, after)),
       )
       client.on(Events.InteractionCreate, guarded(onInteraction))
       client.on(

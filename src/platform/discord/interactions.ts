@@ -1,4 +1,4 @@
-import type { ButtonInteraction, ChatInputCommandInteraction, Client, Interaction } from 'discord.js'
+import type { ButtonInteraction, ChatInputCommandInteraction, Interaction } from 'discord.js'
 import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { ThreadRef } from '../../shared/thread.ts'
@@ -14,7 +14,6 @@ import type { Placeholders } from './placeholders.ts'
 
 /** Hears commands and clicks. Each is acknowledged before anything else is waited for: Discord gives 3 seconds. */
 export function createInteractions(options: {
-  client: Client
   api: DiscordApi
   deliveries: Deliveries
   placeholders: Placeholders

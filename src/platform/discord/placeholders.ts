@@ -20,6 +20,8 @@ export interface Placeholders {
    * interaction's id with the message. Undefined when there is none.
    */
   find(interactionId: string, channel: string): Promise<MessageRef | undefined>
+  /** It has become a message that stays. */
+  used(interactionId: string): void
   /** Makes it the visible trace of a command whose answer stands elsewhere. */
   showAs(interactionId: string, text: string): Promise<void>
   discard(interactionId: string): Promise<void>
@@ -50,7 +52,7 @@ export function createPlaceholders({ client, api }: { client: Client; api: Disco
   }
 
   async function editOriginal(token: string, content: string): Promise<void> {
-    const body = { ...toEdit({ markdown: content, kind: 'activity' }) }
+    const body = toEdit({ markdown: content, kind: 'activity' })
     await api.call('edit a placeholder', [], (rest) =>
       rest.patch(Routes.webhookMessage(applicationId(), token), { body, auth: false }),
     )
@@ -67,6 +69,10 @@ export function createPlaceholders({ client, api }: { client: Client; api: Disco
 
     async find(interactionId, channel) {
       return (await known.get(interactionId)) ?? search(interactionId, channel)
+    },
+
+    used(interactionId) {
+      known.set(interactionId, Promise.resolve(undefined))
     },
 
     async showAs(interactionId, text) {

@@ -1,4 +1,4 @@
-import { type APIMessage, RESTJSONErrorCodes as Code, Routes } from 'discord.js'
+import { type APIMessage, RESTJSONErrorCodes as Code, MessageFlags, Routes } from 'discord.js'
 import { type DiscordMessage, renderDiscord } from '../../render/discord.ts'
 import { PlatformError } from '../../shared/errors.ts'
 import type { MessageRef, ThreadRef } from '../../shared/thread.ts'
@@ -33,21 +33,28 @@ export interface Posts {
   edit(ref: MessageRef, body: MessageBody): Promise<void>
   remove(ref: MessageRef): Promise<void>
   upload(thread: ThreadRef, file: OutgoingFile, options: PostOptions): Promise<MessageRef>
-  /** The gateway told one of our own messages. */
-  heardOwn(nonce: string, ref: MessageRef): void
+  /** The gateway told one of our own messages, with the nonce it was sent with. */
+  heardOwn(nonce: string, ref: MessageRef, content: string): void
   /** The gateway told that a message is gone. */
   heardDeleted(id: string): void
 }
 
 export function createPosts(options: { api: DiscordApi; threads: Threads; botId: () => string }): Posts {
   const { api, threads, botId } = options
-  const refOfNonce = createRecent<MessageRef>(REMEMBERED)
+  /** What was sent with a nonce: where it stands and what it said then. */
+  const sent = createRecent<{ ref: MessageRef; content: string }>(REMEMBERED)
   const nonceOfMessage = createRecent<string>(REMEMBERED)
 
-  function remember(nonce: string, ref: MessageRef): MessageRef {
-    refOfNonce.set(nonce, ref)
+  function remember(nonce: string, ref: MessageRef, content: string) {
+    sent.set(nonce, { ref, content })
     nonceOfMessage.set(ref.id, nonce)
-    return ref
+    return { ref, content }
+  }
+
+  function forget(id: string): void {
+    const nonce = nonceOfMessage.get(id)
+    if (nonce !== undefined) sent.delete(nonce)
+    nonceOfMessage.delete(id)
   }
 
   async function sendOnce(
@@ -56,45 +63,34 @@ export function createPosts(options: { api: DiscordApi; threads: Threads; botId:
     { key, inDoubt }: PostOptions,
     files: { name: string; data: Buffer }[] = [],
   ): Promise<MessageRef> {
-    const nonce = nonceOf(key)
-    if (inDoubt) {
-      const found = refOfNonce.get(nonce) ?? (await findByContent(to.channel, nonce, payload, files[0]?.name))
-      if (found) return found
-    }
+    const found = inDoubt ? await findEarlier(to.channel, nonceOf(key), payload, files[0]?.name) : undefined
     const reply = to.replyTo ? { message_reference: { message_id: to.replyTo, fail_if_not_exists: false } } : {}
-    const message = await create(to.channel, key, { ...payload, ...reply }, files)
-    const ref = remember(nonce, { channel: message.channel_id, id: message.id })
-    // The nonce brought back the message of an earlier attempt, which may have said something else.
-    if (message.content !== payload.content.trim()) await patch(ref, payload)
+    const { ref, content } = found ?? (await create(to.channel, key, { ...payload, ...reply }, files))
+    // Memory, or the nonce, brought back the message of an earlier attempt, which may have said something else.
+    if (content !== payload.content.trim()) await patch(ref, { ...payload, flags: MessageFlags.SuppressEmbeds })
     return ref
   }
 
   /** Sends with the key's nonce. Discord remembers nonces of deleted messages, too, and refuses them: then a next one is used. */
-  async function create(
-    channel: string,
-    key: string,
-    payload: object,
-    files: { name: string; data: Buffer }[],
-  ): Promise<APIMessage> {
+  async function create(channel: string, key: string, payload: object, files: { name: string; data: Buffer }[]) {
     for (let copy = 0; ; copy++) {
       const nonce = nonceOf(copy === 0 ? key : `${key}\n${copy}`)
       const body = { ...payload, nonce, enforce_nonce: true }
       try {
-        return await api.call<APIMessage>('send a message', rightsFor(files), (rest) =>
+        const message = await api.call<APIMessage>('send a message', rightsFor(files), (rest) =>
           rest.post(Routes.channelMessages(channel), files.length > 0 ? { body, files } : { body }),
         )
+        return remember(nonceOf(key), { channel: message.channel_id, id: message.id }, message.content)
       } catch (error) {
         if (copy === MOST_COPIES || !isDeleted(error)) throw error
       }
     }
   }
 
-  async function findByContent(
-    channel: string,
-    nonce: string,
-    payload: DiscordMessage,
-    fileName: string | undefined,
-  ): Promise<MessageRef | undefined> {
+  /** What an earlier attempt sent: by memory, else the newest message of ours that looks like it. */
+  async function findEarlier(channel: string, nonce: string, payload: DiscordMessage, fileName: string | undefined) {
+    const remembered = sent.get(nonce)
+    if (remembered) return remembered
     const query = new URLSearchParams({ limit: String(LOOK_BACK) })
     const messages = await api.call<APIMessage[]>('read a thread', ['Read Message History'], (rest) =>
       rest.get(Routes.channelMessages(channel), { query }),
@@ -106,13 +102,18 @@ export function createPosts(options: { api: DiscordApi; threads: Threads; botId:
         message.attachments[0]?.filename === fileName &&
         (nonceOfMessage.get(message.id) ?? nonce) === nonce,
     )
-    return found ? remember(nonce, { channel, id: found.id }) : undefined
+    return found ? remember(nonce, { channel, id: found.id }, found.content) : undefined
   }
 
   async function patch(ref: MessageRef, payload: DiscordMessage): Promise<void> {
-    await api.call('edit a message', ['View Channel'], (rest) =>
-      rest.patch(Routes.channelMessage(ref.channel, ref.id), { body: payload }),
-    )
+    try {
+      await api.call('edit a message', ['View Channel'], (rest) =>
+        rest.patch(Routes.channelMessage(ref.channel, ref.id), { body: payload }),
+      )
+    } catch (error) {
+      if (isDeleted(error)) forget(ref.id)
+      throw error
+    }
   }
 
   return {
@@ -161,12 +162,7 @@ export function createPosts(options: { api: DiscordApi; threads: Threads; botId:
     },
 
     heardOwn: remember,
-
-    heardDeleted(id) {
-      const nonce = nonceOfMessage.get(id)
-      if (nonce !== undefined) refOfNonce.delete(nonce)
-      nonceOfMessage.delete(id)
-    },
+    heardDeleted: forget,
   }
 }
 
