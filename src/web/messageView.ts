@@ -1,5 +1,5 @@
+import { renderHtml } from '../render/html.ts'
 import type { ConsoleMessage, ConsoleWhisper } from '../shared/consoleView.ts'
-import { renderHtml } from './plainHtml.ts'
 
 /** A message as the page shows it: Markdown has become HTML that is safe by construction. */
 export interface MessageView extends Omit<ConsoleMessage, 'markdown'> {
@@ -15,14 +15,24 @@ export function viewOf(message: ConsoleMessage): MessageView {
   if (message.kind === 'person') return { ...rest, html: '', text: markdown }
   if (message.kind === 'activity') {
     const [, summary = '', details = ''] = /^\s*([^\n]*)\n?([\s\S]*)$/.exec(markdown) ?? []
-    return { ...rest, summary: inline(renderHtml(summary)), html: renderHtml(details).trim() }
+    return { ...rest, summary: inline(renderHtml(summary)), html: prose(details) }
   }
   const copy = message.live ? {} : { text: markdown }
-  return { ...rest, html: renderHtml(markdown), ...copy }
+  return { ...rest, html: prose(markdown), ...copy }
 }
 
 export function whisperView({ id, markdown }: ConsoleWhisper): { id: string; html: string } {
-  return { id, html: renderHtml(markdown) }
+  return { id, html: prose(markdown) }
+}
+
+/**
+ * Headings stand one level lower than in the text: the page's own, the thread's title, is the first. Boxes are signs,
+ * because nobody can tick them here and a field would need a name.
+ */
+function prose(markdown: string): string {
+  return renderHtml(markdown)
+    .replace(/<(\/?)h([1-5])>/g, (_, slash, level) => `<${slash}h${Number(level) + 1}>`)
+    .replace(/<input type="checkbox" disabled( checked)?>/g, (_, checked) => (checked ? '☑' : '☐'))
 }
 
 /** One line as a paragraph's content: it stands inside a `summary`, where blocks have no place. */

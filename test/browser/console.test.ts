@@ -325,17 +325,18 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     const thread = await begin(page)
     await web.conversation.post(
       thread,
-      '# A heading\n\n- a [link](https://example.com)\n\n```js\nlet x = 1\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |',
+      '# A heading\n\n- a [link](https://example.com)\n- [x] done\n\n```js\nlet x = 1\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |',
       { footer: 'gpt-5' },
     )
     await web.conversation.post(thread, '`read_file` x\n\n```\nresult\n```', { kind: 'activity' })
     await web.conversation.post(thread, 'A notice.', { kind: 'notice' })
     await web.platform.upload(thread, { name: 'a.md', content: 'x' }, { key: 'f' })
-    await live(thread, 'growing')
     await web.platform.status(thread, 'is working on it')
+    await page.getByText('is working on it').waitFor()
+    await live(thread, 'growing')
+    await page.getByText('is working on it').waitFor({ state: 'hidden' })
     await web.platform.whisper(thread, 'local', 'Only for you.')
     await page.getByText('Only for you.').waitFor()
-    await page.getByText('is working on it').waitFor()
     await page.locator('.activity summary').click()
     expect(await objections()).toEqual([])
   })

@@ -64,7 +64,6 @@ export function createMessageList({ whisper }) {
     const element = known?.element ?? insert(message)
     shown.set(message.id, { message, element })
     showMessage(element, message, threadId, (button) => press(message, button))
-    if (known?.message.live && !message.live && message.kind === 'answer') announce(element)
   }
 
   /** Puts a new message where it belongs, looking from the end, where most of them go. */
@@ -126,7 +125,9 @@ export function createMessageList({ whisper }) {
       followEnd()
     },
     place(message) {
+      const finishes = message.kind === 'answer' && !message.live && shown.get(message.id)?.message.live !== false
       place(message)
+      if (finishes) announce(shown.get(message.id).element)
       followEnd()
     },
     remove(id) {

@@ -21,7 +21,7 @@ export function showMessage(element, message, threadId, onPress) {
   else showProse(element.querySelector('.prose'), message)
   showBelow(element, 'file', message.file && fileLink(message, threadId))
   showBelow(element, 'buttons', message.buttons.length > 0 && buttonRow(message.buttons, onPress))
-  showBelow(element, 'below', (message.footer || (message.kind === 'answer' && !message.live)) && footer(message))
+  showBelow(element, 'below', message.footer && !message.live && footer(message))
 }
 
 function heading({ kind, author, at }) {
@@ -49,7 +49,6 @@ function showProse(prose, { html, live }) {
 /** What finished text gets: code that scrolls by keyboard and can be copied. */
 function equip(prose) {
   for (const block of prose.querySelectorAll('pre')) {
-    block.tabIndex = 0
     const frame = el('div', { class: 'code' })
     block.replaceWith(frame)
     frame.append(
@@ -85,7 +84,6 @@ function showActivity(element, { summary, html, state }) {
   setHtml(row.querySelector('.call'), summary)
   setHtml(row.querySelector('.details'), html)
   row.classList.toggle('bare', html === '')
-  for (const block of row.querySelectorAll('pre')) block.tabIndex = 0
 }
 
 function showBelow(element, name, content) {
@@ -121,9 +119,10 @@ function buttonRow(buttons, onPress) {
   return row
 }
 
+/** The small print stands under what ends a turn, and that is what people copy. */
 function footer({ footer, kind, text }) {
-  const copy = kind === 'answer' && text ? copyButton('copy-answer', () => text) : null
-  return el('div', { class: 'below' }, copy, footer ? el('span', { class: 'footnote' }, footer) : null)
+  const copy = kind === 'answer' ? copyButton('copy-answer', () => text) : null
+  return el('div', { class: 'below' }, copy, el('span', {}, footer))
 }
 
 function copyButton(name, text) {
