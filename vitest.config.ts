@@ -5,7 +5,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Two cores: more workers than cores only make the real servers in the tests slower.
     maxWorkers: 2,
-    testTimeout: 20_000,
+    // Generous: scenario tests start the program several times, and CI machines are busy.
+    testTimeout: 60_000,
     hookTimeout: 30_000,
     unstubEnvs: true,
   },

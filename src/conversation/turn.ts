@@ -56,8 +56,6 @@ export async function runTurn(open: OpenThread, parts: TurnParts, signal: AbortS
     open.view.restart(stepKey(open.thread.nextSeq))
   }
   const save = async (record: MessageRecord) => {
-    // A run that ends with the program leaves its open calls open: they are answered after the restart.
-    if (signal.reason instanceof ShuttingDown) throw signal.reason
     if (record.message.role === 'assistant') partial = ''
     show(await open.append(record))
   }

@@ -24,7 +24,10 @@ export interface ProgramHome {
   folder: string
   start(env?: Record<string, string>): Promise<Program>
   /** Starts it and waits for it to end by itself: for starts that must fail. */
-  startAndEnd(env?: Record<string, string>): Promise<{ code: number | null; stdout: string; stderr: string }>
+  startAndEnd(
+    env?: Record<string, string>,
+    args?: readonly string[],
+  ): Promise<{ code: number | null; stdout: string; stderr: string }>
   remove(): Promise<void>
 }
 
@@ -40,8 +43,8 @@ export function makeHome(settings: Record<string, string> = {}): ProgramHome {
   const folder = mkdtempSync(join(tmpdir(), 'toycoder-'))
   const children = new Set<ChildProcess>()
 
-  function launch(env: Record<string, string>) {
-    const child = spawn(process.execPath, [MAIN], {
+  function launch(env: Record<string, string>, args: readonly string[] = []) {
+    const child = spawn(process.execPath, [MAIN, ...args], {
       cwd: folder,
       env: { ...bareEnvironment(), ...settings, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -97,8 +100,8 @@ export function makeHome(settings: Record<string, string> = {}): ProgramHome {
       }
     },
 
-    async startAndEnd(env = {}) {
-      const { output, exited } = launch(env)
+    async startAndEnd(env = {}, args = []) {
+      const { output, exited } = launch(env, args)
       const { code } = await exited
       return { code, ...output }
     },

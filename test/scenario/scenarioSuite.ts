@@ -70,11 +70,19 @@ export function scenarioSuite(name: string, openWorld: () => Promise<ScenarioWor
     const botTexts = async (thread: Handle) =>
       (await world.seen(thread)).filter(({ isBot }) => isBot).map(({ text }) => text)
     const whole = async (thread: Handle) => (await world.seen(thread)).map(({ text }) => text).join('\n---\n')
+    let lastSeen = ''
     const shows = (thread: Handle, text: string, ms?: number) =>
-      until(`the thread shows "${text}"`, async () => (await whole(thread)).includes(text), {
-        ...(ms && { ms }),
-        seen: () => `${program.stderr().slice(-3000)}\nmodel: ${llm.problems().join('; ')}`,
-      })
+      until(
+        `the thread shows "${text}"`,
+        async () => {
+          lastSeen = await whole(thread)
+          return lastSeen.includes(text)
+        },
+        {
+          ...(ms && { ms }),
+          seen: () => `${program.stderr().slice(-3000)}\nmodel: ${llm.problems().join('; ')}\n${lastSeen}`,
+        },
+      )
     const count = async (thread: Handle, text: string) =>
       (await botTexts(thread)).filter((seen) => seen.includes(text)).length
 
@@ -173,6 +181,7 @@ export function scenarioSuite(name: string, openWorld: () => Promise<ScenarioWor
       gate.open()
       expect(await ended).toBe(0)
       expect(Date.now() - began).toBeLessThan(10_000)
+      program = await start()
       expect(await whole(thread)).toContain('Nearly done.')
       expect(await whole(thread)).toContain('test-model')
     })

@@ -4,6 +4,7 @@ import { until } from './program.ts'
 import { type ScenarioWorld, scenarioSuite } from './scenarioSuite.ts'
 
 const CHANNEL = 'C0DEV'
+const ASKER = 'U0ANNA'
 
 async function slackWorld(): Promise<ScenarioWorld> {
   const double = await startSlackDouble()
@@ -11,16 +12,16 @@ async function slackWorld(): Promise<ScenarioWorld> {
   return {
     settings: { SLACK_BOT_TOKEN: double.botToken, SLACK_APP_TOKEN: double.appToken, SLACK_API_URL: double.apiUrl },
     started: async () => {},
-    begin: async (text) => double.mention('U0BEN', CHANNEL, text),
+    begin: async (text) => double.mention(ASKER, CHANNEL, text),
     reply: async (thread, text) => {
-      double.say('U0BEN', CHANNEL, text, { threadTs: tsOf(thread) })
+      double.say(ASKER, CHANNEL, text, { threadTs: tsOf(thread) })
     },
     mention: async (thread, text) => {
-      double.mention('U0BEN', CHANNEL, text, { threadTs: tsOf(thread) })
+      double.mention(ASKER, CHANNEL, text, { threadTs: tsOf(thread) })
     },
     async plan(task) {
       const before = new Set(double.world.channels.get(CHANNEL)!.messages.map(({ ts }) => ts))
-      await double.command('U0BEN', CHANNEL, '/plan', task)
+      await double.command(ASKER, CHANNEL, '/plan', task)
       return until('/plan opens a thread', () => {
         return double.world.channels.get(CHANNEL)!.messages.find(({ ts, threadTs }) => !before.has(ts) && !threadTs)?.ts
       })

@@ -120,12 +120,8 @@ describe('Slack events and the started program', () => {
   test('/plan where the bot is no member is refused privately with the mend', async () => {
     await home.start(socket())
     await slack.command('U0BEN', 'C0OPS', '/plan', 'a trip')
-    await until(
-      'a private word',
-      () =>
-        JSON.stringify(slack.world.channels.get('C0OPS')).includes('/invite') ||
-        JSON.stringify(slack.calls()).includes('/invite'),
-    )
+    const privately = () => JSON.stringify(slack.world.ephemerals)
+    await until('a private word', () => privately().includes('/invite'), { seen: privately })
     expect(llm.requests.length).toBe(0)
   })
 

@@ -103,8 +103,11 @@ export async function startLlmDouble(options: LlmDoubleOptions = {}): Promise<Ll
     if (path === '/api/tags') return sendJson(res, 200, { models: models.map((name) => ({ name, model: name })) })
     const apiKey = (req.headers.authorization ?? '').replace(/^Bearer /, '')
     const body = await readBody(req)
-    if (path.endsWith('/models'))
+    if (path.endsWith('/models')) {
+      const known = !apiKeys || apiKeys.includes(apiKey)
+      if (!known) return sendJson(res, 401, errorBody('Incorrect API key provided.', 'invalid_api_key'))
       return sendJson(res, 200, { object: 'list', data: models.map((id) => ({ id, object: 'model' })) })
+    }
     if (!path.endsWith('/chat/completions')) {
       return sendJson(res, 404, errorBody(`Unknown request URL: ${req.method} ${path}.`, 'unknown_url'))
     }
