@@ -52,7 +52,8 @@ export function createClient(options: { apiUrl: string; log: Log; requestTimeout
   client.on(Events.Error, (error) => log.error({ error }, 'discord.js reported an error'))
   client.on(Events.ShardError, (error) => log.warn({ error }, 'the connection to Discord failed'))
   client.on(Events.Warn, (message) => log.warn({}, message))
-  client.on(Events.ShardReconnecting, () => log.info({}, 'reconnecting to Discord'))
+  client.on(Events.ShardReconnecting, () => log.debug({}, 'the connection to Discord is gone; it is opened again'))
+  client.on(Events.ShardResume, (_, replayed) => log.info({ replayed }, 'the connection to Discord is back'))
   client.on(Events.ShardDisconnect, ({ code }) => {
     if (code !== 1000)
       log.error({ code }, 'Discord ended the connection for good; the bot hears nothing until a restart')

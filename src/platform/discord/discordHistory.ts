@@ -52,7 +52,10 @@ export async function channelOf(
   }
 }
 
-/** Up to `limit` messages before `before`, oldest first; a thread that was opened on a message begins with that message. */
+/**
+ * Up to `limit` messages before `before`, oldest first; a thread that was opened on a message begins with that message.
+ * A thread that does not exist (not opened yet, or answered in its channel for lack of a right) has no past.
+ */
 export async function readHistory(
   thread: ThreadRef,
   before: MessageRef | null,
