@@ -5,7 +5,7 @@ import type { Wording } from '../shared/wording/wording.ts'
 /** The replies that show what the agent does: one line for a call, and its result in a code block. */
 
 /** Arguments that tell most about a call, the most telling first. */
-const TELLING = ['command', 'path', 'file_path', 'pattern', 'query', 'url', 'task', 'question', 'input', 'text']
+const TELLING = ['command', 'pattern', 'query', 'path', 'file_path', 'url', 'task', 'question', 'input', 'text']
 /** The longest argument shown in the line of a call, in UTF-16 units. */
 const LONGEST_ARGUMENT = 100
 /** What of a result is shown in the thread. The whole of it is in the transcript. */
