@@ -68,7 +68,12 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     : null
   const slack = config.slack ? createSlackPlatform({ ...slackOptions(config.slack), log }) : null
   const discord = config.discord
-    ? createDiscordPlatform({ ...discordOptions(config.discord), commands: slashCommands(), log })
+    ? createDiscordPlatform({
+        ...discordOptions(config.discord),
+        commands: slashCommands(),
+        log,
+        ...(config.locale !== 'auto' && { wording: wordingFor(config.locale) }),
+      })
     : null
   const running: ChatPlatform[] = [consolePlatform, slack, discord].filter((one) => one !== null)
   const platforms = platformsByName(running)

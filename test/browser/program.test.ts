@@ -1,4 +1,3 @@
-/// <reference lib="dom" />
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { makeHome, type Program, type ProgramHome } from '../scenario/program.ts'
@@ -54,7 +53,7 @@ describe.skipIf(noBrowser)('the started program without any settings, in a brows
     await say('/plan Add a test for the parts that have none')
     await messages(/no language model/i).waitFor()
     await say('thanks')
-    await page.waitForFunction(() => document.querySelectorAll('.answer').length >= 2)
+    await expect.poll(() => page.locator('.answer').count(), { timeout: 20_000 }).toBeGreaterThanOrEqual(2)
   })
 
   test('an open page finds the program again after a restart, and the thread goes on', async () => {
@@ -65,7 +64,7 @@ describe.skipIf(noBrowser)('the started program without any settings, in a brows
     program = await home.start({ PORT: port })
     await page.waitForSelector('[data-state="connected"]')
     await say('still there?')
-    await page.waitForFunction(() => document.querySelectorAll('.answer').length >= 2)
+    await expect.poll(() => page.locator('.answer').count(), { timeout: 20_000 }).toBeGreaterThanOrEqual(2)
     expect(await page.locator('.person').count()).toBe(2)
   })
 })
