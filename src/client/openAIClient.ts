@@ -47,10 +47,13 @@ interface OpenStream {
   chunks: AsyncIterable<Chunk[]>
   wire: Wire
   assembly: StreamAssembly
+  /** True once a piece of it was handed out. */
+  shown: boolean
 }
 
 /**
- * Any OpenAI-compatible server. Requests go through the SDK's raw stream and our own assembly; retries are ours.
+ * Any OpenAI-compatible server. Requests go out through the SDK; the bytes of the answer are
+ * read by our own frame reader and assembly, because the SDK's stream loses what some servers send; retries are ours.
  *
  * One client serves many threads at once. What it remembers between calls is about the server, never about an answer: which
  * key last worked, and which optional fields the server refuses for a model.
@@ -91,34 +94,10 @@ export class OpenAIClient extends BaseClient {
       const key = (firstKey + turn) % apiKeys.length
       for (let attempt = 0; attempt <= maxRetries; attempt++) {
         if (last && attempt > 0) await this.#pause(last, attempt, params.signal)
-        let shown = false
         let open: OpenStream | undefined
         try {
           open = await this.#open(apiKeys[key]!, messages, params)
-          const { chunks, wire, assembly } = open
-          try {
-            for await (const batch of chunks) {
-              for (const chunk of batch) {
-                const piece = assembly.push(chunk)
-                if (!piece) continue
-                shown = true
-                yield piece
-              }
-              if (assembly.answered) wire.expectEnd(LINGER_MS)
-            }
-          } catch (error) {
-            if (params.signal?.aborted || !assembly.answered) throw error
-            // What breaks after the last word of an answer takes nothing away from it.
-            this.#log.info({ error }, 'the model server failed after the end of the answer')
-          }
-          params.signal?.throwIfAborted()
-          const held = assembly.flush()
-          if (held) {
-            shown = true
-            yield held
-          }
-          const response = assembly.result(wire)
-          if (response.refusal !== undefined && response.content === response.refusal) yield response.refusal
+          const response = yield* this.#read(open, params.signal)
           this.#goodKey = key
           // An empty answer is asked for once more; the second one is the answer.
           if (!isEmpty(response) || last?.kind === 'emptyResponse' || attempt === maxRetries) return response
@@ -133,7 +112,7 @@ export class OpenAIClient extends BaseClient {
           )
           const sameKey = last.retryable && attempt < maxRetries && (last.retryAfterMs ?? 0) <= LONGEST_RETRY_AFTER_MS
           const isLast = mustStop(last) || !(sameKey || turn + 1 < apiKeys.length)
-          if (shown) {
+          if (open?.shown) {
             // The reader has seen text that can't be taken back, unless it says that it can.
             if (isLast || !last.retryable || !params.onRestart) throw last
             params.onRestart(last)
@@ -172,7 +151,12 @@ export class OpenAIClient extends BaseClient {
         const response = await sdk.chat.completions
           .create(body, params.signal ? { signal: params.signal } : {})
           .asResponse()
-        return { chunks: wire.read(response), wire, assembly: this.#assemblyFor(model, compat.provider, params) }
+        return {
+          chunks: wire.read(response),
+          wire,
+          assembly: this.#assemblyFor(model, compat.provider, params),
+          shown: false,
+        }
       } catch (error) {
         wire.close()
         const field = params.signal?.aborted ? undefined : refusedField(error, body)
@@ -193,6 +177,35 @@ export class OpenAIClient extends BaseClient {
       onUnknownFinish: (word) =>
         this.#log.info({ model, finish: word }, 'the model server ended an answer with an unknown word'),
     })
+  }
+
+  /** Hands out the text of one stream as it comes; returns the whole response, or throws what it broke on. */
+  async *#read(open: OpenStream, signal: AbortSignal | undefined): AsyncGenerator<string, ChatResponse> {
+    const { chunks, wire, assembly } = open
+    try {
+      for await (const batch of chunks) {
+        for (const chunk of batch) {
+          const piece = assembly.push(chunk)
+          if (!piece) continue
+          open.shown = true
+          yield piece
+        }
+        if (assembly.answered) wire.expectEnd(LINGER_MS)
+      }
+    } catch (error) {
+      if (signal?.aborted || !assembly.answered) throw error
+      // What breaks after the last word of an answer takes nothing away from it.
+      this.#log.info({ error }, 'the model server failed after the end of the answer')
+    }
+    signal?.throwIfAborted()
+    const held = assembly.flush()
+    if (held) {
+      open.shown = true
+      yield held
+    }
+    const response = assembly.result(wire)
+    if (response.refusal !== undefined && response.content === response.refusal) yield response.refusal
+    return response
   }
 
   /** Waits before the next attempt: what the server asked for, else doubling with jitter. Rejects at once on abort. */

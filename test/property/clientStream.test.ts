@@ -1,0 +1,75 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createFrameReader } from '../../src/client/sseFrames.ts'
+import { createStreamAssembly } from '../../src/client/streamAssembly.ts'
+import { createThinkFilter } from '../../src/client/thinkFilter.ts'
+
+const text = fc.string({ unit: 'grapheme', maxLength: 40 })
+const lineEnd = fc.constantFrom('\n', '\r\n', '\r')
+/** Where a text is cut, as fractions of its length. */
+const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 })
+
+function cutAt(whole: string, fractions: readonly number[]): string[] {
+  const at = fractions.map((fraction) => Math.floor(fraction * whole.length)).toSorted((a, b) => a - b)
+  return [...at, whole.length].map((end, index) => whole.slice(at[index - 1] ?? 0, end))
+}
+
+test('frames are the same however the body is cut, with any line ends, comments and idle fields between them', () => {
+  const noise = fc.constantFrom('', ': keep-alive', 'event: message', 'id: 7', 'retry: 3000', 'data:')
+  fc.assert(
+    fc.property(fc.array(fc.tuple(text, noise, lineEnd)), cuts, (frames, fractions) => {
+      const body = frames
+        .map(([content, extra, end]) => {
+          const data = `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}`
+          return extra === 'data:'
+            ? `data:${end}${end}${data}${end}${end}`
+            : `${extra ? extra + end : ''}${data}${end}${end}`
+        })
+        .join('')
+      const reader = createFrameReader()
+      const chunks = [...cutAt(body, fractions).flatMap((part) => reader.push(part)), ...reader.end()]
+      expect(reader.error).toBeNull()
+      expect(chunks).toEqual(frames.map(([content]) => ({ choices: [{ delta: { content } }] })))
+    }),
+  )
+})
+
+test('an answer is the sum of its pieces, and the calls are whole, however both are cut into deltas', () => {
+  const calls = fc.array(fc.record({ id: fc.uuid(), args: fc.json().map((json) => `{"a":${json}}`) }), { maxLength: 3 })
+  fc.assert(
+    fc.property(text, calls, cuts, (content, wanted, fractions) => {
+      const assembly = createStreamAssembly({ model: 'm', provider: 'p', toolNames: new Set(['t']) })
+      const push = (delta: object) => assembly.push({ choices: [{ index: 0, delta }] })
+      let seen = cutAt(content, fractions)
+        .map((piece) => push({ content: piece }))
+        .join('')
+      wanted.forEach(({ id, args }, index) => {
+        cutAt(args, fractions).forEach((part, at) => {
+          const head = at === 0 ? { id, type: 'function' } : {}
+          push({ tool_calls: [{ index, ...head, function: { ...(at === 0 ? { name: 't' } : {}), arguments: part } }] })
+        })
+      })
+      assembly.push({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })
+      seen += assembly.flush()
+      const response = assembly.result({ done: true, begun: true })
+      fc.pre(!/^\s*<\/?think/.test(content))
+      expect([seen, response.content]).toEqual([content, content])
+      expect(response.toolCalls.map((call) => [call.id, call.arguments])).toEqual(
+        wanted.map(({ id, args }) => [id, args]),
+      )
+    }),
+  )
+})
+
+test('hidden thinking never shows, and the answer behind it always does, however both are cut', () => {
+  const harmless = text.filter((value) => !value.includes('<'))
+  fc.assert(
+    fc.property(harmless, harmless, cuts, (thought, answer, fractions) => {
+      const filter = createThinkFilter()
+      const parts = cutAt(`<think>${thought}</think>\n\n${answer}`, fractions).map((piece) => filter.push(piece))
+      parts.push(filter.end())
+      expect(parts.map((part) => part.text).join('')).toBe(answer.trimStart())
+      expect(parts.map((part) => part.thought).join('')).toBe(thought)
+    }),
+  )
+})
