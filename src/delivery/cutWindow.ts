@@ -47,9 +47,10 @@ export function cutWindow(text: string, start: number, options: CutOptions): Cut
       graphemeCut(root, text, overflow, start)
     const cut = seamAt(root, text, at, options.limit)
     if (options.size(text.slice(0, at) + cut.closed) <= options.limit) return cut
-    if (at <= start + 1) return { at: Math.max(at, graphemeAfter(text, start)), closed: '', next: '' }
+    // Not even one grapheme fits: progress comes before the limit.
+    if (overflow <= start + 1) return { at: graphemeAfter(text, start), closed: '', next: '' }
     // What closes the piece did not fit, or the text grows when it is cut here: look a little earlier.
-    fits = Math.min(at - 1, Math.max(start + 1, fits - Math.ceil(options.limit / 100)))
+    fits = Math.max(start + 1, Math.min(at - 1, fits - Math.ceil(options.limit / 100)))
   }
 }
 

@@ -70,7 +70,7 @@ function heldBackLine(text: string): string {
   if (!last) return text
   // The head of a table is a paragraph until its second line is complete.
   const from = last.position!.start.offset!
-  const head = /(?:^|\n)[ \t>]*\|[^\n]*(?:\n[ \t>]*[|:-][|: \t-]*)?$/.exec(text.slice(from))
+  const head = /(?:^|\n)[ \t>]*\|[^\n]*(?:\n[ \t>]*(?:[|:-][|: \t-]*)?)?$/.exec(text.slice(from))
   return head ? text.slice(0, from + head.index) : text
 }
 
