@@ -36,7 +36,7 @@ function parse(text: string): { ok: true; value: unknown } | { ok: false; proble
 
 /** Escapes control characters that stand raw inside of string literals. */
 function escapeControls(text: string): string {
-  return text.replace(/"(?:[^"\\]|\\[\s\S])*"/g, (literal) =>
+  return text.replace(/"[^"\\]*(?:\\[\s\S][^"\\]*)*"/g, (literal) =>
     literal.replace(/[\u0000-\u001f]/g, (character) => JSON.stringify(character).slice(1, -1)),
   )
 }
