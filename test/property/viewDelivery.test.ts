@@ -1,0 +1,109 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { createEditScheduler } from '../../src/delivery/editScheduler.ts'
+import { splitMarkdown } from '../../src/delivery/splitMarkdown.ts'
+import { openThreadView } from '../../src/delivery/threadView.ts'
+import { PlatformError } from '../../src/shared/errors.ts'
+import { silentLog } from '../../src/shared/log.ts'
+import { en } from '../../src/shared/wording/en.ts'
+import {
+  createClock,
+  createMemoryOutbox,
+  createSimulatedPlatform,
+  type Fate,
+  THREAD,
+} from '../unit/deliverySimulation.ts'
+
+const trouble = fc.constantFrom<Fate['error'] | null>(
+  null,
+  null,
+  null,
+  new PlatformError('rateLimited', 'ratelimited', 'slow down', { retryAfterMs: 3_000 }),
+  new PlatformError('unavailable', 'service_unavailable', 'down'),
+  new PlatformError('unavailable', 'timeout', 'no answer', { uncertain: true }),
+)
+const fate = fc.record({ delayMs: fc.integer({ min: 0, max: 2_500 }), error: trouble, stored: fc.boolean() })
+
+const words = fc.constantFrom(
+  'alpha',
+  '**beta**',
+  '`gamma`',
+  'delta.',
+  '\n\n',
+  '\n- item',
+  '😀',
+  '[x](https://e.example)',
+  '手順',
+)
+const script = fc.record({
+  text: fc.array(words, { minLength: 1, maxLength: 150 }).map((all) => all.join(' ')),
+  step: fc.integer({ min: 1, max: 60 }),
+  pauseMs: fc.integer({ min: 0, max: 900 }),
+  fates: fc.array(fate, { minLength: 1, maxLength: 25 }),
+  /** Where somebody deletes the first message, as a share of the text. */
+  deletedAt: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { freq: 5 }),
+  /** Where the process is replaced by another one, as a share of the text. */
+  restartAt: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { freq: 4 }),
+})
+
+it('whatever the platform does, each key is one message, calls for it never overlap, and the final text stands', async () => {
+  await fc.assert(
+    fc.asyncProperty(script, async ({ text, step, pauseMs, fates, deletedAt, restartAt }) => {
+      const clock = createClock()
+      let turn = 0
+      // Trouble ends at some time, as it does in life: a call in a row of more than five failures is not what is tested here.
+      const simulated = createSimulatedPlatform(clock, {
+        limits: { text: 200 },
+        fate: () => {
+          const { delayMs, error, stored } = fates[turn % fates.length]!
+          const troubled = error && turn < 40 && turn % 3 !== 0
+          turn++
+          return { delayMs, ...(troubled && { error, after: error.uncertain && stored }) }
+        },
+      })
+      const { outbox, entries } = createMemoryOutbox()
+      const open = () =>
+        openThreadView({
+          platform: simulated.platform,
+          thread: THREAD,
+          outbox,
+          edits: createEditScheduler({ limits: simulated.platform.limits, now: clock.now, setTimer: clock.setTimer }),
+          wording: en,
+          log: silentLog,
+          setTimer: clock.setTimer,
+        })
+      let view = open()
+      let toDelete = deletedAt
+      let toRestart = restartAt
+      for (let at = 0; at < text.length; at += step) {
+        view.text('s1', text.slice(at, at + step))
+        await clock.advance(pauseMs)
+        if (toDelete !== null && at / text.length >= toDelete && simulated.visible().length > 0) {
+          simulated.removeByHand(0)
+          toDelete = null
+        }
+        if (toRestart !== null && at / text.length >= toRestart) {
+          await clock.until(view.abandon())
+          view = open()
+          view.text('s1', text.slice(0, at + step))
+          toRestart = null
+        }
+      }
+      const refs = await clock.until(view.settle('s1', text, { footer: 'end' }))
+      await clock.advance(120_000)
+
+      const expected = splitMarkdown(text, { limit: 200, size: (one) => one.length }).map((piece) => piece.trim())
+      const byId = new Map(simulated.visible().map((message) => [message.ref.id, message]))
+      expect(refs.map((ref) => byId.get(ref.id)?.body.markdown)).toEqual(expected)
+      expect(refs.map((ref) => byId.get(ref.id)?.body.live)).toEqual(refs.map(() => undefined))
+      expect(simulated.visible()).toHaveLength(expected.length)
+      expect(simulated.violations).toEqual([])
+      for (const { key } of simulated.visible()) expect(entries.get(key)?.state).toMatch(/settled|posted/)
+
+      const before = simulated.calls.length
+      expect(await clock.until(open().settle('s1', text, { footer: 'end' }))).toEqual(refs)
+      expect(simulated.calls.length).toBe(before)
+    }),
+    { numRuns: 60 },
+  )
+})

@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createEditScheduler } from '../../src/delivery/editScheduler.ts'
+import { PlatformError } from '../../src/shared/errors.ts'
+import { createClock } from './deliverySimulation.ts'
+
+function setUp(edits: { edits: number; perMs: number; scope: 'account' | 'channel' | 'none' }, editIntervalMs = 1_000) {
+  const clock = createClock()
+  const scheduler = createEditScheduler({ limits: { edits, editIntervalMs }, now: clock.now, setTimer: clock.setTimer })
+  const sent: { name: string; at: number }[] = []
+  const note = (name: string) => async () => void sent.push({ name, at: clock.now() })
+  const lane = (name: string, channel = 'C1') => scheduler.lane({ account: 'T1', channel, frame: () => note(name) })
+  return { clock, scheduler, sent, note, lane }
+}
+const SLACK = { edits: 50, perMs: 60_000, scope: 'account' } as const
+const DISCORD = { edits: 5, perMs: 5_000, scope: 'channel' } as const
+const refusal = (retryAfterMs: number) => new PlatformError('rateLimited', 'ratelimited', 'slow down', { retryAfterMs })
+
+describe('the edit scheduler', () => {
+  it('never makes more edits in any window than the platform allows, whoever asks for how many', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 40 }), fc.constantFrom(SLACK, DISCORD), async (count, limit) => {
+        const { clock, sent, lane, note } = setUp(limit, 500)
+        const lanes = Array.from({ length: count }, (_, n) => lane(`${n}`))
+        for (let tick = 0; tick < 60; tick++) {
+          for (const one of lanes) one.touch()
+          await clock.advance(500)
+        }
+        const finals = Promise.all(lanes.map((one, n) => one.final(note(`final ${n}`))))
+        await clock.until(finals)
+        for (const { at } of sent) {
+          const inWindow = sent.filter((other) => other.at >= at && other.at < at + limit.perMs)
+          expect(inWindow.length).toBeLessThanOrEqual(limit.edits)
+        }
+      }),
+      { numRuns: 10 },
+    )
+  })
+
+  it('keeps all of fifty live texts moving: the stalest is next', async () => {
+    const { clock, sent, lane } = setUp(SLACK)
+    const lanes = Array.from({ length: 50 }, (_, n) => lane(`${n}`))
+    for (let tick = 0; tick < 200; tick++) {
+      for (const one of lanes) one.touch()
+      await clock.advance(1_000)
+    }
+    const counts = lanes.map((_, n) => sent.filter(({ name }) => name === `${n}`).length)
+    expect(Math.min(...counts)).toBeGreaterThanOrEqual(2)
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
+  })
+
+  it('sends finals before frames, and keeps one edit for them', async () => {
+    const { clock, sent, lane, note } = setUp(DISCORD, 100)
+    const one = lane('frame')
+    const other = lane('other')
+    for (let tick = 0; tick < 30; tick++) {
+      one.touch()
+      await clock.advance(100)
+    }
+    const at = clock.now()
+    one.touch()
+    await clock.until(other.final(note('final')))
+    expect(sent.at(-1)).toEqual({ name: 'final', at })
+  })
+
+  it('lets channels be when the limit is per channel', async () => {
+    const { clock, sent, lane } = setUp(DISCORD, 100)
+    for (let n = 0; n < 20; n++) lane(`${n}`, `C${n}`).touch()
+    await clock.advance(0)
+    expect(sent).toHaveLength(20)
+  })
+
+  it('edits one message no more often than its interval says', async () => {
+    const { clock, sent, lane } = setUp({ edits: 1, perMs: 1, scope: 'none' }, 3_000)
+    const one = lane('a')
+    for (let tick = 0; tick < 100; tick++) {
+      one.touch()
+      await clock.advance(100)
+    }
+    expect(sent.map(({ at }) => at)).toEqual([0, 3_000, 6_000, 9_000])
+  })
+
+  it('has one edit in flight per message, and the final after it', async () => {
+    const { clock, scheduler } = setUp(SLACK, 10)
+    let inFlight = 0
+    const order: string[] = []
+    const send = (name: string, ms: number) => async () => {
+      expect(++inFlight).toBe(1)
+      await clock.sleep(ms)
+      order.push(name)
+      inFlight--
+    }
+    const one = scheduler.lane({ account: 'T1', channel: 'C1', frame: () => send('frame', 800) })
+    one.touch()
+    await clock.advance(50)
+    one.touch()
+    await clock.until(one.final(send('final', 5)))
+    await clock.advance(10_000)
+    expect(order).toEqual(['frame', 'final'])
+  })
+
+  it('pauses for everybody as long as it is told, and goes on slower', async () => {
+    const { clock, scheduler, sent, lane, note } = setUp(SLACK, 10)
+    let refuse = true
+    const one = scheduler.lane({
+      account: 'T1',
+      channel: 'C1',
+      frame: () => async () => {
+        if (refuse) {
+          refuse = false
+          throw refusal(7_000)
+        }
+        await note('one')()
+      },
+    })
+    one.touch()
+    await clock.advance(100)
+    lane('two').touch()
+    await clock.advance(6_000)
+    expect(sent).toEqual([])
+    await clock.advance(5_000)
+    expect(sent.map(({ name }) => name).sort()).toEqual(['one', 'two'])
+    expect(Math.min(...sent.map(({ at }) => at))).toBeGreaterThanOrEqual(7_000)
+  })
+
+  it('passes on what a final meets, and rejects those that wait when it stops', async () => {
+    const { clock, scheduler, lane, note } = setUp(SLACK)
+    const gone = new PlatformError('notFound', 'message_not_found', 'gone')
+    await expect(clock.until(lane('a').final(() => Promise.reject(gone)))).rejects.toBe(gone)
+    const stuck = lane('b').final(() => Promise.reject(refusal(60_000)))
+    await clock.advance(100)
+    scheduler.stop()
+    await expect(clock.until(stuck)).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(lane('c').final(note('c'))).rejects.toMatchObject({ kind: 'unavailable' })
+    expect(clock.pending()).toBe(0)
+  })
+})
