@@ -7,6 +7,7 @@ import { knownSecrets } from './configSecrets.ts'
 import { COMMANDS, createCommandRegistry } from './conversation/commandRegistry.ts'
 import { createConversation } from './conversation/conversation.ts'
 import { createDoor } from './conversation/door.ts'
+import { createParkedNotice } from './conversation/parked.ts'
 import { platformsByName } from './conversation/platforms.ts'
 import { createEditScheduler, type EditScheduler } from './delivery/editScheduler.ts'
 import { checkModelServer, chooseModels } from './models.ts'
@@ -61,7 +62,12 @@ export async function createApp(config: Config, log: Log): Promise<App> {
   const followed = createFollowed(store)
   const outbox = createOutbox(store)
   const inbox = createInbox({ store, wake: (key) => scheduler.wake(key) })
-  const scheduler = createEmbeddedScheduler({ store, openThreads: () => inbox.open(), log })
+  const scheduler = createEmbeddedScheduler({
+    store,
+    openThreads: () => inbox.open(),
+    log,
+    onParked: (key, error) => void tellParked(key, error),
+  })
 
   const consolePlatform = config.console.enabled
     ? createConsolePlatform({ storage: store, log, adminName: 'You', pageUrl: () => consoleUrl })
@@ -77,6 +83,7 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     : null
   const running: ChatPlatform[] = [consolePlatform, slack, discord].filter((one) => one !== null)
   const platforms = platformsByName(running)
+  const tellParked = createParkedNotice({ threads, platforms, wordingOf, log })
   const edits = new Map<PlatformName, EditScheduler>(
     running.map(({ name, limits }) => [name, createEditScheduler({ limits })]),
   )

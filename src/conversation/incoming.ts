@@ -1,6 +1,6 @@
 import type { IncomingCommand, IncomingMessage } from '../platform/platform.ts'
 import type { InboxEvent } from '../session/inbox.ts'
-import { modelMessage } from '../session/view.ts'
+import { modelMessage, speaker } from '../session/view.ts'
 import { PlatformError } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import type { UserMessage } from '../shared/message.ts'
@@ -70,8 +70,8 @@ export async function recordBackground(open: OpenThread, message: IncomingMessag
   }
   const lines = history.messages
     .filter(({ author }) => !author.isSelf)
-    .map(({ author, text }) => `${author.name}: ${text}`)
-    .filter((line) => line.trim())
+    // Further lines are indented: a line of somebody's text must not look like the next speaker.
+    .map(({ author, text }) => `${speaker(author)}: ${text.replaceAll(/\r\n|\r|\n/g, '\n    ')}`)
   if (lines.length === 0) return
   const whole = lines.join('\n')
   const kept = whole.slice(-BACKGROUND_CHARACTERS)
