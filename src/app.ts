@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Registry } from 'prom-client'
 import { createPlanner } from './agent/planner.ts'
+import { createReview } from './agent/review.ts'
 import type { Config } from './config.ts'
 import { knownSecrets } from './configSecrets.ts'
 import { COMMANDS, createCommandRegistry } from './conversation/commandRegistry.ts'
@@ -30,7 +31,7 @@ import { createRedactor } from './shared/redact.ts'
 import type { PlatformName } from './shared/thread.ts'
 import { wordingFor } from './shared/wording/wording.ts'
 import { startReport } from './startReport.ts'
-import { toolsFor } from './tools.ts'
+import { readingTools, toolsFor } from './tools.ts'
 import { needsToken } from './web/door.ts'
 import { createWebServer } from './web/server.ts'
 
@@ -55,6 +56,9 @@ export async function createApp(config: Config, log: Log): Promise<App> {
   const client = models.of('default')
   const prompts = new PromptManager({ folder: join(import.meta.dirname, '..', 'prompts') })
   const planner = createPlanner({ client: models.of('planner'), promptManager: prompts })
+  const toolParts = { store, redactor }
+  const reviewClient = models.of('reviewer')
+  const review = createReview({ client: reviewClient, promptManager: prompts, toolManager: readingTools(toolParts) })
   const commands = createCommandRegistry(COMMANDS)
   const wordingOf = (locale: string | undefined) => wordingFor(config.locale === 'auto' ? locale : config.locale)
 
@@ -98,9 +102,14 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     wake: (key) => scheduler.wake(key),
     edits: (platform) => edits.get(platform)!,
     client,
-    planner,
-    toolsOf: () =>
-      toolsFor({ planner, store, redactor, disabled: config.tools.disabled, enabled: config.tools.enabled }),
+    specialists: {
+      plan: { model: planner.client.model, stream: (task, talk, run) => planner.stream(task, talk, run) },
+      review: {
+        model: reviewClient.model,
+        stream: (what, talk, run) => review.stream(withTalk(what, talk), undefined, run),
+      },
+    },
+    toolsOf: () => toolsFor({ ...toolParts, planner, review, ...config.tools }),
     systemPrompt: () => prompts.getSystemPrompt('agents', 'coder'),
     maxSteps: agent.maxSteps,
     workspace: config.workspacePath,
@@ -174,6 +183,11 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     await Promise.allSettled([web.stop(WEB_GRACE_MS), ...running.map((platform) => platform.stop())])
     await store.close()
   }
+}
+
+/** Reviewers see what they are asked and, set apart, the newest talk of the thread: a diff is often pasted before. */
+function withTalk(what: string, talk: string | undefined): string {
+  return talk ? `${what}\n\n<earlier_talk>\n${talk}\n</earlier_talk>` : what
 }
 
 function storeUrl({ store }: Config): string {

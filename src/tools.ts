@@ -1,25 +1,45 @@
-import type { SubAgent } from './agent/subAgent.ts'
 import { plannerTool } from './agent/planner.ts'
+import { type Review, reviewTool } from './agent/review.ts'
+import type { SubAgent } from './agent/subAgent.ts'
 import { createResultKeeper } from './session/resultStore.ts'
 import type { Store } from './session/store.ts'
 import type { Redactor } from './shared/redact.ts'
-import { fileTools } from './tool/builtin/files.ts'
-import { searchTools } from './tool/builtin/search.ts'
+import { listDirectoryTool } from './tool/builtin/listDirectory.ts'
+import { readFileTool } from './tool/builtin/readFile.ts'
+import { globSearchTool, grepSearchTool } from './tool/builtin/search.ts'
 import { readResultTool } from './tool/resultKeeper.ts'
 import { ToolManager } from './tool/toolManager.ts'
 
-/** The tools of a thread as this installation offers them. */
-export function toolsFor(parts: {
-  planner: SubAgent
+interface ToolParts {
   store: Store
   redactor: Redactor
-  enabled: readonly string[]
-  disabled: readonly string[]
-}): ToolManager {
-  const keeper = createResultKeeper(parts.store)
-  const manager = new ToolManager({ keeper, mask: parts.redactor.text })
-  for (const tool of [...fileTools(), ...searchTools(), plannerTool(parts.planner), readResultTool(keeper)])
-    manager.register(tool as never)
+}
+
+/** What reads and nothing else: the tools of reviewers, and the ground of everybody's. */
+export function readingTools({ store, redactor }: ToolParts): ToolManager {
+  const keeper = createResultKeeper(store)
+  const manager = new ToolManager({ keeper, mask: redactor.text })
+  manager.register(readFileTool)
+  manager.register(listDirectoryTool)
+  manager.register(globSearchTool)
+  manager.register(grepSearchTool)
+  manager.register(readResultTool(keeper))
+  return manager
+}
+
+/** The tools of a thread as this installation offers them. */
+export function toolsFor(
+  parts: ToolParts & {
+    planner: SubAgent
+    review: Review
+    /** Names from `tools` in the configuration. */
+    enabled: readonly string[]
+    disabled: readonly string[]
+  },
+): ToolManager {
+  const manager = readingTools(parts)
+  manager.register(plannerTool(parts.planner))
+  manager.register(reviewTool(parts.review))
   for (const name of parts.enabled) if (manager.has(name)) manager.enable(name)
   for (const name of parts.disabled) if (manager.has(name)) manager.disable(name)
   return manager

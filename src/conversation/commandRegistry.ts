@@ -71,6 +71,7 @@ export type CommandRegistry = ReturnType<typeof createCommandRegistry>
 export const COMMANDS: readonly Command[] = [
   { name: 'help', usage: '', help: (w) => w.helpHelp, aliases: ['?'], hidden: false, slash: false },
   { name: 'plan', usage: 'TASK', help: (w) => w.helpPlan, aliases: [], hidden: false, slash: true },
+  { name: 'review', usage: 'WHAT', help: (w) => w.helpReview, aliases: [], hidden: false, slash: false },
   { name: 'stop', usage: '', help: (w) => w.helpStop, aliases: ['cancel'], hidden: false, slash: false },
   { name: 'new', usage: '', help: (w) => w.helpNew, aliases: [], hidden: false, slash: false },
   { name: 'share', usage: '', help: (w) => w.helpShare, aliases: [], hidden: false, slash: false },

@@ -10,7 +10,7 @@ import type { ThreadRef } from '../shared/thread.ts'
 import { mayUse } from './access.ts'
 import { runCommand } from './commands.ts'
 import { isCommandKey, STOP_ACTION } from './door.ts'
-import { messageOf, personRecord, recordBackground, userMessageOf } from './incoming.ts'
+import { messageOf, personRecord, recordBackground, specialistOf, userMessageOf } from './incoming.ts'
 import { appender, beginningOf, mark, type OpenThread, openRun } from './openThread.ts'
 import type { ConversationParts } from './parts.ts'
 import { showRest } from './showRecords.ts'
@@ -100,11 +100,11 @@ export function createConversation(parts: ConversationParts): RunHandler {
     }
     open.view.working(open.wording.working)
     const marked = react('working')
-    const { client, planner, maxSteps, workspace } = parts
+    const { client, specialists, maxSteps, workspace } = parts
     const toolManager = parts.toolsOf(open.key)
     const systemPrompt = parts.systemPrompt(open.thread)
     const nextInput = () => steer(open)
-    const turnParts = { client, planner, toolManager, systemPrompt, maxSteps, workspace, log, nextInput }
+    const turnParts = { client, specialists, toolManager, systemPrompt, maxSteps, workspace, log, nextInput }
     const outcome = await runTurn(open, turnParts, signal)
     log.info({ thread: open.key, outcome: outcome.kind }, 'a turn ended')
     await open.view.idle()
@@ -130,7 +130,8 @@ export function createConversation(parts: ConversationParts): RunHandler {
       return
     }
     const parsed = commands.parse(message.text, message.addressed)
-    if (parsed && parsed.command.name !== 'plan') {
+    const specialist = parsed && specialistOf(parsed.command.name)
+    if (parsed && !specialist) {
       const { client, redactor, outbox } = parts
       const toolManager = parts.toolsOf(open.key)
       await runCommand(
@@ -149,8 +150,8 @@ export function createConversation(parts: ConversationParts): RunHandler {
       return
     }
     if (parsed && parsed.args === '') {
-      await open.view.notice(`n${slot.slot}`, open.wording.planWithoutTask)
-      await open.append(mark(now(), { mark: 'handled', what: 'plan', source }))
+      await open.view.notice(`n${slot.slot}`, open.wording.commandWithoutTask(parsed.command.name))
+      await open.append(mark(now(), { mark: 'handled', what: parsed.command.name, source }))
       return
     }
     if (message.text.trim() === '' && message.attachments.length === 0) {
@@ -161,7 +162,7 @@ export function createConversation(parts: ConversationParts): RunHandler {
     if (message.hasEarlier && open.thread.nextSeq === 0) await recordBackground(open, message, log)
     await open.append({
       ...personRecord(message, person, source, now()),
-      ...(parsed && { command: 'plan', message: { role: 'user', content: parsed.args } }),
+      ...(parsed && specialist && { command: specialist, message: { role: 'user', content: parsed.args } }),
     })
   }
 

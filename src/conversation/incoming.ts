@@ -34,6 +34,11 @@ export function commandAsMessage(command: IncomingCommand, thread: ThreadRef): I
   }
 }
 
+/** Commands that a specialist answers in a turn of its own; all others are carried out at once. */
+export function specialistOf(commandName: string): 'plan' | 'review' | null {
+  return commandName === 'plan' || commandName === 'review' ? commandName : null
+}
+
 /** What a person said, as the thread keeps it. Files are named, because silence about them would be a lie. */
 export function personRecord(message: IncomingMessage, person: Person, source: EventSource, at: number): MessageRecord {
   const files = message.attachments.map(

@@ -1,4 +1,3 @@
-import type { SubAgent } from '../agent/subAgent.ts'
 import type { BaseClient } from '../client/baseClient.ts'
 import type { EditScheduler } from '../delivery/editScheduler.ts'
 import type { Outbox } from '../delivery/outbox.ts'
@@ -12,6 +11,7 @@ import type { ToolManager } from '../tool/toolManager.ts'
 import type { AccessRules } from './access.ts'
 import type { CommandRegistry } from './commandRegistry.ts'
 import type { Platforms } from './platforms.ts'
+import type { Specialists } from './turn.ts'
 
 /** What a conversation is put together from; `app` hands it in. */
 export interface ConversationParts {
@@ -24,7 +24,7 @@ export interface ConversationParts {
   /** The pace of edits, one per platform. */
   edits(platform: PlatformName): EditScheduler
   client: BaseClient
-  planner: SubAgent
+  specialists: Specialists
   /** The tools of a thread, made anew for each run. */
   toolsOf(threadKey: string): ToolManager
   systemPrompt(thread: Thread): string

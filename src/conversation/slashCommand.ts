@@ -4,7 +4,7 @@ import { PlatformError } from '../shared/errors.ts'
 import { threadKey } from '../shared/thread.ts'
 import { mayUse } from './access.ts'
 import { titleOf } from './door.ts'
-import { commandAsMessage } from './incoming.ts'
+import { commandAsMessage, specialistOf } from './incoming.ts'
 import { appender, mark } from './openThread.ts'
 import type { ConversationParts } from './parts.ts'
 
@@ -31,15 +31,16 @@ export async function startThreadFor(key: string, thread: Thread, parts: Convers
     if (!mayUse(access, person)) return void (await tell(wording.notAllowed))
 
     const asked = commands.parse(`${command.name === 'toycoder' ? '' : `${command.name} `}${command.text}`, 'mention')
-    if (asked?.command.name !== 'plan') return void (await tell(commands.helpText(wording)))
-    if (asked.args === '') return void (await tell(wording.planWithoutTask))
+    const specialist = asked && specialistOf(asked.command.name)
+    if (!specialist) return void (await tell(commands.helpText(wording)))
+    if (asked.args === '') return void (await tell(wording.commandWithoutTask(specialist)))
 
     try {
-      const body = { markdown: wording.planFor(person.name, asked.args), kind: 'notice' as const }
+      const body = { markdown: wording.askedFor(person.name, specialist, asked.args), kind: 'notice' as const }
       const opened = await platform.open(command.place, body, { key: `command:${command.id}`, inDoubt: true })
       await threads.ensureHead({ v: 1, ref: opened.thread, title: titleOf(asked.args), createdAt: now() })
       const message = {
-        ...commandAsMessage({ ...command, name: 'plan', text: asked.args }, opened.thread),
+        ...commandAsMessage({ ...command, name: specialist, text: asked.args }, opened.thread),
         ref: opened.ref,
       }
       await inbox.deliver(threadKey(opened.thread), { kind: 'message', id: message.id, aliases: [], message })

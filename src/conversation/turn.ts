@@ -1,6 +1,6 @@
 import { streamReact } from '../agent/react.ts'
 import { Suspended } from '../agent/reactOptions.ts'
-import type { SubAgent } from '../agent/subAgent.ts'
+import type { SubAgentRun } from '../agent/subAgent.ts'
 import type { BaseClient } from '../client/baseClient.ts'
 import { Interrupted, ShuttingDown } from '../session/scheduler/scheduler.ts'
 import { modelView } from '../session/view.ts'
@@ -22,10 +22,19 @@ export type RunOutcome =
   /** The program ends; the thread goes on after the restart. */
   | { kind: 'paused' }
 
+/** Answers a command such as `plan TASK` in the main agent's place. Sees the task and the newest talk, never the history itself. */
+export interface Specialist {
+  /** Name of the model that answers, for the small print. */
+  model: string
+  stream(task: string, earlierTalk: string | undefined, run: SubAgentRun): AsyncGenerator<string, string>
+}
+
+export type Specialists = Readonly<Record<'plan' | 'review', Specialist>>
+
 export interface TurnParts {
   client: BaseClient
   toolManager: ToolManager
-  planner: SubAgent
+  specialists: Specialists
   systemPrompt: string
   maxSteps: number
   workspace: string
@@ -35,7 +44,7 @@ export interface TurnParts {
 }
 
 /**
- * Answers what stands open in the thread: the agent's loop, or the planner where a plan was asked for. What is shown as done
+ * Answers what stands open in the thread: the agent's loop, or a specialist where a command asked for one. What is shown as done
  * was stored first; live text is a preview. Resuming after a restart is the same call.
  */
 export async function runTurn(open: OpenThread, parts: TurnParts, signal: AbortSignal): Promise<RunOutcome> {
@@ -61,7 +70,7 @@ export async function runTurn(open: OpenThread, parts: TurnParts, signal: AbortS
   }
 
   const asked = beginningOf(open.thread)
-  const stream = asked?.command === 'plan' ? planTurn() : agentTurn()
+  const stream = asked?.command ? specialistTurn(parts.specialists[asked.command]) : agentTurn()
   let outcome: RunOutcome
   try {
     outcome = await stream
@@ -114,16 +123,18 @@ export async function runTurn(open: OpenThread, parts: TurnParts, signal: AbortS
     return { kind: 'done' }
   }
 
-  async function planTurn(): Promise<RunOutcome> {
+  async function specialistTurn(specialist: Specialist): Promise<RunOutcome> {
     const startedAt = open.now()
     const task = textOf(asked!.message)
-    const plan = await drain(parts.planner.stream(task, earlierTalk(open), { signal, onRestart: restart }), piece)
-    if (plan.trim() === '') {
+    const surroundings = { threadKey: open.key, requester: asked!.author ?? null, workspace: parts.workspace }
+    const run = { signal, onRestart: restart, surroundings, wording: open.wording }
+    const answer = await drain(specialist.stream(task, earlierTalk(open), run), piece)
+    if (answer.trim() === '') {
       show(await open.append(mark(open.now(), { mark: 'handled', what: 'empty' })))
       return { kind: 'done' }
     }
-    const message: AssistantMessage = { role: 'assistant', content: plan }
-    const { model } = parts.planner.client
+    const message: AssistantMessage = { role: 'assistant', content: answer }
+    const { model } = specialist
     await save({ v: 1, kind: 'message', at: open.now(), message, model, durationMs: open.now() - startedAt })
     return { kind: 'done' }
   }
@@ -175,10 +186,10 @@ async function drain(stream: AsyncGenerator<string, string>, piece: (text: strin
   }
 }
 
-/** How much of the thread's talk the planner is given along. */
-const PLAN_CONTEXT_CHARACTERS = 6_000
+/** How much of the thread's talk a specialist is given along. */
+const CONTEXT_CHARACTERS = 6_000
 
-/** The newest talk of the thread, for a planner that never sees the history itself. */
+/** The newest talk of the thread, for a specialist that never sees the history itself. */
 function earlierTalk(open: OpenThread): string | undefined {
   const talk = modelView(open.thread)
     .messages.slice(0, -1)
@@ -186,5 +197,5 @@ function earlierTalk(open: OpenThread): string | undefined {
     .map((message) => textOf(message))
     .filter((text) => text.trim())
     .join('\n\n')
-  return talk ? talk.slice(-PLAN_CONTEXT_CHARACTERS) : undefined
+  return talk ? talk.slice(-CONTEXT_CHARACTERS) : undefined
 }

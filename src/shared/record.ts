@@ -26,8 +26,8 @@ export interface MessageRecord {
   durationMs?: number
   /** True when the person's message entered a run under way. */
   steered?: true
-  /** The person asked a command's way (`plan TASK`): the planner answers it, not the main agent. */
-  command?: 'plan'
+  /** The person asked a command's way (`plan TASK`): that specialist answers it, not the main agent. */
+  command?: 'plan' | 'review'
   /** For results of tools: the observation tells of an error. */
   failed?: true
 }

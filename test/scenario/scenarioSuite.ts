@@ -141,6 +141,20 @@ export function scenarioSuite(name: string, openWorld: () => Promise<ScenarioWor
       expect(llm.requests[1]!.body.tools).toBeUndefined()
     })
 
+    test('"review" has three reviewers look at once, and shows their findings merged', async () => {
+      llm.respond(({ body, system, lastUser }) => {
+        if (lastUser.startsWith('<input>')) return { text: 'Merged: one thing to mend.' }
+        const reads = body.messages.some(({ role }) => role === 'tool')
+        if (!reads) return { toolCalls: [{ name: 'read_file', arguments: { path: 'src/split.js' } }] }
+        return { text: `Finding of ${/security|performance|style/i.exec(system)?.[0]}` }
+      })
+      const thread = await world.begin('review src/split.js')
+      await shows(thread, 'Merged: one thing to mend.')
+      const merged = llm.requests.find(({ lastUser }) => lastUser.startsWith('<input>'))!.lastUser
+      expect(merged.match(/Finding of \w+/gi)?.length).toBe(3)
+      expect(llm.problems()).toEqual([])
+    })
+
     test('after a restart the thread goes on where it was', async () => {
       llm.reply({ text: 'Noted.' })
       const thread = await world.begin('my word is fig')

@@ -4,8 +4,9 @@ import { appendFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { fileTools } from '../../src/tool/builtin/files.ts'
-import { searchTools } from '../../src/tool/builtin/search.ts'
+import { listDirectoryTool } from '../../src/tool/builtin/listDirectory.ts'
+import { readFileTool } from '../../src/tool/builtin/readFile.ts'
+import { globSearchTool, grepSearchTool } from '../../src/tool/builtin/search.ts'
 import type { ToolContext } from '../../src/tool/tool.ts'
 import { ToolManager } from '../../src/tool/toolManager.ts'
 import { isSecretPath, resolveInWorkspace } from '../../src/tool/workspacePath.ts'
@@ -16,7 +17,7 @@ const withCases = describe.skipIf(!existsSync(CASES))
 let base: string
 let workspace: string
 const tools = new ToolManager()
-for (const tool of [...fileTools(), ...searchTools()]) tools.register(tool as never)
+for (const tool of [readFileTool, listDirectoryTool, globSearchTool, grepSearchTool]) tools.register(tool as never)
 
 beforeAll(async () => {
   base = await mkdtemp(join(tmpdir(), 'toycoder-files-'))

@@ -31,8 +31,8 @@ export const en = {
   stopping: 'Stopping …',
   // commands
   unknownCommand: (name: string) => `I don't know the command \`${name}\`; \`help\` lists what I know.`,
-  planWithoutTask: 'What should I plan? Put the task behind `plan`.',
-  planFor: (name: string, task: string) => `**${name}** asked for a plan: ${task}`,
+  commandWithoutTask: (command: string) => `\`${command}\` what? Put it behind \`${command}\`.`,
+  askedFor: (name: string, command: string, task: string) => `**${name}** asked: \`${command}\` ${task}`,
   cannotOpenThread: (mend: string) => `I can't open a thread here: ${mend}`,
   needPermissions: (rights: readonly string[]) =>
     `I need the permission ${rights.map((right) => `"${right}"`).join(' and ')} in this channel.`,
@@ -44,6 +44,7 @@ export const en = {
     'Mention me and say what you need; I answer in the thread. In a thread I take part in, you need not mention me again.',
   helpHelp: 'what I can do',
   helpPlan: 'ask the planner for a plan of TASK, without doing anything yet',
+  helpReview: 'have WHAT (files, or a diff) reviewed for security, performance and style',
   helpStop: 'stop what I am doing in this thread',
   helpNew: 'forget what stands above in this thread',
   helpShare: 'put the transcript of this thread here as a file',

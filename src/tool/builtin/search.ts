@@ -13,11 +13,6 @@ const LINE_CHARACTERS = 500
 /** Counting goes on behind what is shown up to this number; beyond it the total is "more than". */
 const COUNTED = 100_000
 
-/** The tools that search the workspace, by ripgrep in a process of its own: no pattern of a model is ever run in this one. */
-export function searchTools() {
-  return [globSearchTool, grepSearchTool] as const
-}
-
 const globParameters = z.object({
   pattern: z.string().min(1).describe('Glob such as **/*.ts or src/*.{js,ts}; without a slash it matches at any depth'),
   path: z.string().default('.').describe('Directory to search in, relative to the workspace'),
