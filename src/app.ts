@@ -54,7 +54,10 @@ export async function createApp(config: Config, log: Log): Promise<App> {
   const store = await openStore(storeUrl(config), { log })
   const models = await chooseModels(config, log)
   const client = models.of('default')
-  const prompts = new PromptManager({ folder: join(import.meta.dirname, '..', 'prompts') })
+  const prompts = new PromptManager({
+    folder: join(import.meta.dirname, '..', 'prompts'),
+    ...(config.promptsPath !== null && { overrides: config.promptsPath }),
+  })
   const planner = createPlanner({ client: models.of('planner'), promptManager: prompts })
   const toolParts = { store, redactor }
   const reviewClient = models.of('reviewer')

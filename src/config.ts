@@ -48,6 +48,8 @@ export interface Config {
   workspaces: Readonly<Record<string, WorkspaceConfig>>
   /** Absolute path of the folder the tools work on where no other workspace is named. */
   workspacePath: string
+  /** Absolute path of a folder whose `NAME.yml` override roles and fields of the prompts; `null`: none. */
+  promptsPath: string | null
   sandbox: 'auto' | 'none'
   auditors: { input: boolean; output: boolean }
   budgets: { thread: Budget; personPerDay: Budget; channelPerDay: Budget; day: Budget }
@@ -189,6 +191,7 @@ export function loadConfig({ env, cwd, readFile = readFromDisk }: LoadOptions): 
     approvals: { ...approvalOf(file.approvals), tools: mapValues(file.approvals.tools, toolApprovalOf) },
     tools: file.tools,
     ...workspacesFrom(file, environment, cwd),
+    promptsPath: file.prompts === null ? null : resolve(cwd, file.prompts),
     sandbox: file.sandbox,
     auditors: file.auditors,
     budgets: {

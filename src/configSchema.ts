@@ -157,6 +157,7 @@ export const configSchema = section({
   }).prefault({}),
   tools: section({ enabled: list('names of tools'), disabled: list('names of tools') }).prefault({}),
   workspaces: named(workspace),
+  prompts: text('the path of a folder').nullable().prefault(null),
   sandbox: choice('auto', 'none').prefault('auto'),
   auditors: section({ input: flag(false), output: flag(false) }).prefault({}),
   budgets: section({ thread: budget, person_per_day: budget, channel_per_day: budget, day: budget }).prefault({}),

@@ -49,6 +49,7 @@ describe('without any setting', () => {
       tools: { enabled: [], disabled: [] },
       workspaces: { main: { path: '/home/workspace', channels: ['*'], network: false } },
       workspacePath: '/home/workspace',
+      promptsPath: null,
       sandbox: 'auto',
       auditors: { input: false, output: false },
       budgets: { thread: {}, personPerDay: {}, channelPerDay: {}, day: {} },
@@ -333,6 +334,7 @@ locale: zh
         api: { path: '/srv/api', channels: ['*'], network: false },
       },
       workspacePath: '/srv/api',
+      promptsPath: null,
       sandbox: 'none',
       auditors: { input: true, output: false },
       budgets: {
