@@ -44,6 +44,15 @@ export const parkedKeys = {
   thread: (thread: string) => `parked/${part(thread)}`,
 }
 
+/** Usage: which hours a scope has calls in, the calls, and the sums of hours that are over. Hours sort as text. */
+export const usageKeys = {
+  hours: (scope: string) => `usage/hour/${part(scope)}/`,
+  hour: (scope: string, hour: string) => `usage/hour/${part(scope)}/${hour}`,
+  calls: (scope: string, hour: string) => `usage/call/${part(scope)}/${hour}/`,
+  call: (scope: string, hour: string, id: string) => `usage/call/${part(scope)}/${hour}/${part(id)}`,
+  sum: (scope: string, hour: string) => `usage/sum/${part(scope)}/${hour}`,
+}
+
 /** The number at the end of a record's, slot's or open-work key. */
 export function numberOf(key: string): number {
   return Number(key.slice(key.lastIndexOf('/') + 1))

@@ -1,7 +1,8 @@
 import type { ContentPart, Message, UserMessage } from '../shared/message.ts'
 import { unanswered } from '../shared/message.ts'
 import type { MarkRecord, MessageRecord } from '../shared/record.ts'
-import type { NumberedRecord, Thread } from './thread.ts'
+import { prunedResult } from './prunedResult.ts'
+import type { NumberedRecord } from './thread.ts'
 
 /** What the model sees of a thread, without the system prompt. */
 export interface ModelView {
@@ -18,13 +19,16 @@ const NAME_CHARACTERS = 40
 /**
  * The records as the model sees them: the latest summary first, then what it leaves out, nothing from before the last
  * boundary. Messages of people say who speaks and stay apart, because the start of a message is the one place where a name
- * counts. Marks are left out except for a stop, which the model would otherwise take for its own silence.
+ * counts. Marks are left out except for a stop, which the model would otherwise take for its own silence; results of tools
+ * that a mark says to prune are shown in part. What the view shows of a record changes with such a mark or a summary only, so
+ * between them every view begins with the one before it.
  *
  * Pure: the same records give the same messages, and no record is changed.
  */
-export function modelView(thread: Pick<Thread, 'records'>): ModelView {
+export function modelView(thread: { readonly records: readonly NumberedRecord[] }): ModelView {
   const visible = afterLastBoundary(thread.records)
   const summary = lastSummary(visible)
+  const shownOf = resultLimits(visible)
   const messages: Message[] = summary ? [user(`${SUMMARY_HEADING}\n${summary.summary}`)] : []
   const seqs = new Map<Message, number>()
 
@@ -41,6 +45,7 @@ export function modelView(thread: Pick<Thread, 'records'>): ModelView {
       stop = undefined
     }
     const message = modelMessage(record)
+    if (message.role === 'tool') message.content = prunedResult(message.content, shownOf(seq))
     messages.push(message)
     seqs.set(message, seq)
   }
@@ -101,4 +106,15 @@ function lastSummary(records: readonly NumberedRecord[]): (MarkRecord & { mark: 
     if (record.kind === 'mark' && record.mark === 'compacted') return record
   }
   return undefined
+}
+
+/** How many characters of the result in a record are shown: as few as any mark about it says, else all. */
+function resultLimits(records: readonly NumberedRecord[]): (seq: number) => number {
+  const marks = records.flatMap(({ record }) => (record.kind === 'mark' && record.mark === 'pruned' ? [record] : []))
+  return (seq) => marks.reduce((least, { upTo, keep }) => (seq < upTo ? Math.min(least, keep) : least), Infinity)
+}
+
+/** The summary that the model sees now, if any. */
+export function latestSummary(records: readonly NumberedRecord[]): string | undefined {
+  return lastSummary(afterLastBoundary(records))?.summary
 }

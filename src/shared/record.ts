@@ -42,6 +42,8 @@ export type MarkRecord = { v: 1; kind: 'mark'; at: number; source?: EventSource 
   | { mark: 'handled'; what: string }
   /** The records before this number are represented by the summary. */
   | { mark: 'compacted'; upTo: number; summary: string }
+  /** Results of tools in records before this number are shown to the model with at most `keep` characters each. */
+  | { mark: 'pruned'; upTo: number; keep: number }
   /** `@bot new`: the model no longer sees what stands above. */
   | { mark: 'boundary'; by: { id: string; name: string } }
   /** How a run ended when it did not end with an answer; `partial` is the text that people had seen of it by then. */

@@ -96,6 +96,9 @@ function createWriter(wording: Wording, redactor: Redactor, botName: string) {
           return blocks(`*${time} · ${wording.transcriptHandled(plainInline(mask(record.what)))}*`)
         case 'compacted':
           return folded(`${time} · ${htmlText(wording.transcriptCompacted)}`, quoted(mask(record.summary)))
+        // What the model is shown less of is still here in full.
+        case 'pruned':
+          return ''
         case 'boundary':
           return blocks('---', `*${time} · ${wording.transcriptBoundary(plainInline(mask(record.by.name)))}*`)
         case 'stopped': {

@@ -50,6 +50,21 @@ export const en = {
   helpShare: 'put the transcript of this thread here as a file',
   helpTools: 'the tools I have here',
   helpModel: 'the model that answers',
+  // usage
+  usageThread: 'This thread',
+  usagePersonToday: (name: string) => `${name}, today (UTC)`,
+  usageToday: 'Everybody, today (UTC)',
+  usageNone: 'nothing yet',
+  usageInput: (tokens: string, cached: string) => `${tokens} tokens in (${cached} cached)`,
+  usageOutput: (tokens: string, reasoning: string) => `${tokens} out (${reasoning} reasoning)`,
+  usageCostUnknown: 'cost unknown',
+  usageCostPartly: (cost: string, calls: number) => `at least ${cost} (calls of unknown cost: ${calls})`,
+  usageWithoutTokens: (calls: number) => `calls without counts: ${calls}`,
+  usageEstimated: (calls: number) => `estimated calls: ${calls}`,
+  // auditors
+  inputRefused: "Sorry, I can't take this message: the check for safety did not let it through.",
+  outputRefused: "Sorry, I can't show my answer: the check for safety did not let it through.",
+  checkingAnswer: 'is checking the answer',
   // the transcript
   transcriptUntitled: 'Thread',
   transcriptOf: (thread: string, started: string) => `Thread ${thread}, started ${started}. Times are UTC.`,
