@@ -45,8 +45,8 @@ export interface Auditor {
 
 const DEFAULT_TIMEOUT_MS = 60_000
 const REASON_CHARACTERS = 300
-/** A verdict is two fields; some models think in the text's budget first. */
-const MOST_VERDICT_TOKENS = 2_000
+/** A verdict is two fields, but thinking counts as output, too, and a verdict that is cut off is a refusal. */
+const MOST_VERDICT_TOKENS = 10_000
 
 /** Secrets have no place in an answer. In a message they are the person's own, and masked before the model sees them. */
 export const OUTPUT_RULES: readonly AuditRule[] = TOKEN_SHAPES.map(({ label, hint, pattern }) => ({

@@ -1,3 +1,4 @@
+import { stopError } from '../agent/reactOptions.ts'
 import type { Message } from '../shared/message.ts'
 import type { MarkRecord, ThreadRecord } from '../shared/record.ts'
 import { type CompactionPlan, type ContextBudget, planCompaction } from './compactionPlan.ts'
@@ -12,7 +13,7 @@ export interface CompactionOptions extends SummaryParts {
   /** Stores the next record and adds it to `thread.records`. */
   append(record: ThreadRecord): Promise<unknown>
   budget: ContextBudget
-  /** Estimated tokens of the system prompt and the tools' schemas (`estimateTokens`). Default 0. */
+  /** What `overheadTokens(systemPrompt, tools)` says of the request. Default 0. */
   overheadTokens?: number
   /** The server refused the request as too long (`ModelError` of kind `contextOverflow`). Default false. */
   overflow?: boolean
@@ -25,8 +26,10 @@ export type Compaction = 'none' | 'pruned' | 'summarised' | 'cut'
 
 /** A summary and a few steps of pruning settle any thread; the bound is there for a summary that is too long itself. */
 const MOST_STEPS = 4
-/** Part of the budget that the request to the summariser may take. */
-const SUMMARY_REQUEST = 0.5
+/** The summariser's window is taken to be as large as the budget, and half of what overflowed after an overflow. */
+const AFTER_OVERFLOW = 0.5
+/** A summary larger than this part of what was sent is no summary. */
+const LARGEST_SUMMARY = 0.5
 const CUT_NOTE =
   '[An earlier part of this conversation was left out because it grew too long, and no summary of it could be made. People can still see it in the thread; ask them if it matters.]'
 
@@ -52,8 +55,10 @@ export async function compactIfNeeded(options: CompactionOptions): Promise<Compa
     const plan = planCompaction({ records: thread.records, budget: goal, overheadTokens, overflow })
     if (plan.kind === 'none') break
     // Half of what overflowed, in all steps together.
-    if (overflow) goal = { ...budget, contextTokens: Math.min(budget.contextTokens, Math.floor(plan.tokens / 2)) }
+    if (overflow)
+      goal = { ...budget, contextTokens: Math.min(budget.contextTokens, Math.floor(plan.tokens * AFTER_OVERFLOW)) }
     const { record, kind } = await markOf(plan, options)
+    if (options.signal.aborted) throw stopError(options.signal)
     await append({ v: 1, kind: 'mark', at: now(), ...record })
     done = weightier(done, kind)
     const tokens = contextSize(thread.records, overheadTokens).tokens
@@ -71,10 +76,11 @@ async function markOf(
   const { upTo } = plan
   if (plan.kind === 'prune') return { record: { mark: 'pruned', upTo, keep: plan.keep }, kind: 'pruned' }
   const { earlier, messages } = earlyPart(options.thread, upTo)
-  const most = Math.floor(Math.min(options.budget.contextTokens, plan.tokens) * SUMMARY_REQUEST)
+  const window = options.overflow ? plan.tokens * AFTER_OVERFLOW : Infinity
+  const most = Math.floor(Math.min(options.budget.contextTokens, window))
   const summary = await summarise(earlier, messages, most, options)
   // A summary as long as what it stands for gains nothing; it would be made again with every message.
-  if (summary !== null && estimateTokens(summary) < most) {
+  if (summary !== null && estimateTokens(summary) < most * LARGEST_SUMMARY) {
     return { record: { mark: 'compacted', upTo, summary }, kind: 'summarised' }
   }
   const kept = earlier?.replaceAll(CUT_NOTE, '').trim()

@@ -24,13 +24,13 @@ const ATTEMPTS = 2
 const SHOWN_RESULT = 2_000
 const SHOWN_TEXT = 12_000
 const SHOWN_ARGUMENTS = 1_000
-/** A summary is a small part of what it stands for; a model that thinks aloud needs some more. */
-const MOST_SUMMARY_TOKENS = 8_000
+/** A summary is a small part of what it stands for, but thinking counts as output, too. */
+const MOST_SUMMARY_TOKENS = 16_000
 
 /**
  * A summary of the early part of a conversation, made from the earlier summary (updated, not summarised again) and the
  * messages since. At most `requestTokens` of conversation are sent, the newest; a second attempt sends half of that.
- * `null` where it failed twice. Throws only when `signal` aborts.
+ * `null` where it failed twice. Throws when `signal` aborts, and what `onModelCall` throws.
  */
 export async function summarise(
   earlier: string | undefined,
@@ -40,53 +40,54 @@ export async function summarise(
 ): Promise<string | null> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const conversation = withinTokens(messages.map(asText), requestTokens / attempt)
+    let response: ChatResponse
     try {
-      return await attemptOf(earlier, conversation, requestTokens, parts)
+      response = await ask(earlier, conversation, requestTokens, parts)
     } catch (error) {
       if (parts.signal.aborted) throw error
       parts.log.warn({ error, attempt }, `no summary: ${messageOf(error)}`)
       if (!mayHelp(error)) return null
+      continue
     }
+    await parts.onModelCall?.(response)
+    const flaw = flawOf(response)
+    if (flaw === null) return response.content.trim()
+    parts.log.warn({ attempt, finish: response.rawFinish ?? response.finish }, `no summary: ${flaw}`)
   }
   return null
 }
 
-/** A summary that was refused, a time-out, an overflow and whatever the server calls passing may go better the second time. */
+/** A time-out, an overflow and whatever the server calls passing may go better the second time. */
 function mayHelp(error: unknown): boolean {
   return !(error instanceof ModelError) || error.retryable || error.kind === 'contextOverflow'
 }
 
-async function attemptOf(
+async function ask(
   earlier: string | undefined,
   conversation: string,
   requestTokens: number,
-  { client, promptManager, signal, timeoutMs = DEFAULT_TIMEOUT_MS, onModelCall }: SummaryParts,
-): Promise<string> {
+  { client, promptManager, signal, timeoutMs = DEFAULT_TIMEOUT_MS }: SummaryParts,
+): Promise<ChatResponse> {
   const request = promptManager.render('agents', 'summarizer', {
     summary: inTags(earlier ?? '(none)'),
     conversation: inTags(conversation),
   })
-  const timeout = AbortSignal.timeout(timeoutMs)
-  let response: ChatResponse
   try {
-    response = await client.chat(request, {
+    return await client.chat(request, {
       maxTokens: Math.max(1_000, Math.min(MOST_SUMMARY_TOKENS, Math.floor(requestTokens / 2))),
-      signal: AbortSignal.any([signal, timeout]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     })
   } catch (error) {
     if (isAbort(error) && !signal.aborted) throw new Error(`the summariser took longer than ${timeoutMs} ms`)
     throw error
   }
-  await onModelCall?.(response)
-  return accepted(response)
 }
 
-/** The text of a summary that can stand for a conversation; anything else is an error. */
-function accepted({ content, finish, toolCalls }: ChatResponse): string {
-  if (toolCalls.length > 0) throw new Error('the summariser called a tool instead of writing a summary')
-  if (finish !== 'stop') throw new Error(`the summary was not finished (${finish})`)
-  if (content.trim() === '') throw new Error('the summary was empty')
-  return content.trim()
+/** Why a response can't stand for a conversation; `null` where it can. */
+function flawOf({ content, finish, toolCalls }: ChatResponse): string | null {
+  if (toolCalls.length > 0) return 'a tool was called instead'
+  if (finish !== 'stop') return 'it was not finished'
+  return content.trim() === '' ? 'it was empty' : null
 }
 
 function asText(message: Message): string {

@@ -1,3 +1,4 @@
+import type { ToolSchema } from '../client/baseClient.ts'
 import { type Message, textOf } from '../shared/message.ts'
 import type { NumberedRecord } from './thread.ts'
 import { modelView } from './view.ts'
@@ -57,6 +58,11 @@ export function messageTokens(message: Message): number {
   return tokens + estimateTokens(message.reasoning?.text ?? '')
 }
 
+/** Tokens of what goes along with every request beside the records. */
+export function overheadTokens(systemPrompt: string, tools: readonly ToolSchema[]): number {
+  return PER_MESSAGE + estimateTokens(systemPrompt) + estimateTokens(JSON.stringify(tools))
+}
+
 export interface ContextSize {
   /** The next request in tokens, as far as can be told. */
   tokens: number
@@ -71,12 +77,11 @@ export interface ContextSize {
  * kind of text; so calibrated, the estimate of what the model sees now is that usage plus what came after it, and it holds
  * after results were pruned or a summary took their place, too.
  *
- * `overheadTokens`: an estimate of what goes along with every request beside the records, which is the system prompt and the
- * schemas of the tools.
+ * `overhead` is what `overheadTokens` says of the system prompt and the tools.
  */
-export function contextSize(records: readonly NumberedRecord[], overheadTokens: number): ContextSize {
-  const { ratio, cutByServer } = calibration(records, overheadTokens)
-  const tokens = Math.ceil(ratio * (overheadTokens + viewTokens(records)))
+export function contextSize(records: readonly NumberedRecord[], overhead: number): ContextSize {
+  const { ratio, cutByServer } = calibration(records, overhead)
+  const tokens = Math.ceil(ratio * (overhead + viewTokens(records)))
   return { tokens, ratio, cutByServer }
 }
 
@@ -85,7 +90,7 @@ export function viewTokens(records: readonly NumberedRecord[]): number {
   return modelView({ records }).messages.reduce((sum, message) => sum + messageTokens(message), 0)
 }
 
-function calibration(records: readonly NumberedRecord[], overheadTokens: number): Omit<ContextSize, 'tokens'> {
+function calibration(records: readonly NumberedRecord[], overhead: number): Omit<ContextSize, 'tokens'> {
   for (let at = records.length - 1; at >= 0; at--) {
     const { record } = records[at]!
     if (record.kind !== 'message' || record.usage?.estimated) continue
@@ -94,7 +99,7 @@ function calibration(records: readonly NumberedRecord[], overheadTokens: number)
     // The request that this was the answer to is what the model saw of the records before it.
     const before = records.slice(0, at)
     if (!isWhole(before)) break
-    const estimated = overheadTokens + viewTokens(before)
+    const estimated = overhead + viewTokens(before)
     if (estimated === 0) break
     const ratio = reported / estimated
     return {
