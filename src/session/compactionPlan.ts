@@ -132,9 +132,7 @@ function borderFor(
   const first = entries[0]?.seq
   if (lastTurn === undefined || first === undefined) return undefined
   const recent = recentFrom(entries, recentTokens)
-  const steps = entries
-    .filter(({ message, seq }) => message.role === 'assistant' && seq < lastTurn)
-    .map(({ seq }) => seq)
+  const steps = entries.filter(({ message }) => message.role === 'assistant').map(({ seq }) => seq)
 
   const firstThatFits = (borders: readonly number[]) => borders.find((seq) => seq >= recent && seq > first)
   // Even one that leaves more than wanted is better than a cut through the open turn.

@@ -95,7 +95,7 @@ function calibration(records: readonly NumberedRecord[], overhead: number): Omit
     const { record } = records[at]!
     if (record.kind !== 'message' || record.usage?.estimated) continue
     const reported = record.usage?.inputTokens
-    if (!reported) continue
+    if (!reported || answersCommand(records.slice(0, at))) continue
     // The request that this was the answer to is what the model saw of the records before it.
     const before = records.slice(0, at)
     if (!isWhole(before)) break
@@ -108,6 +108,15 @@ function calibration(records: readonly NumberedRecord[], overhead: number): Omit
     }
   }
   return { ratio: 1, cutByServer: false }
+}
+
+/** The answer to a command is a specialist's, who did not see the thread: its usage says nothing of the thread's size. */
+function answersCommand(before: readonly NumberedRecord[]): boolean {
+  const asked = before.findLast(
+    ({ record }) =>
+      record.kind === 'message' && record.message.role === 'user' && !record.steered && !record.background,
+  )?.record
+  return asked?.kind === 'message' && asked.command !== undefined
 }
 
 /** Whether the records hold all that the model saw then: a thread is loaded from its latest summary on. */

@@ -82,6 +82,17 @@ describe('the size of the next request', () => {
     expect(size.tokens).toBeGreaterThan(25_000)
   })
 
+  it("does not take a specialist's usage for that of the thread", () => {
+    const thread = createThread()
+    thread.says(words(100))
+    thread.answers('yes', { inputTokens: 150 })
+    const { ratio } = contextSize(thread.records, 0)
+    thread.says('plan it', { command: 'plan' })
+    thread.says('quickly', { steered: true })
+    thread.answers('the plan', { inputTokens: 90_000 })
+    expect(contextSize(thread.records, 0).ratio).toBe(ratio)
+  })
+
   it('does not calibrate by our own estimates', () => {
     const thread = createThread()
     thread.says(words(100))
@@ -169,6 +180,16 @@ describe('the plan', () => {
     thread.result('a', words(50_000))
     expect(plan(thread)).toMatchObject({ kind: 'prune', upTo: 3 })
     expect(plan(thread, true)).toMatchObject({ kind: 'prune', upTo: 3 })
+  })
+
+  it('leaves the newest results whole where pruning the old ones is worth it and more is not needed at once', () => {
+    const thread = createThread()
+    thread.says(words(7_000))
+    thread.calls('a')
+    thread.result('a', words(3_000))
+    thread.calls('b')
+    thread.result('b', words(1_900))
+    expect(plan(thread)).toMatchObject({ kind: 'prune', upTo: 3 })
   })
 
   it('is to do nothing where nothing would help', () => {
