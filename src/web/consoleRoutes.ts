@@ -46,8 +46,10 @@ export function createConsoleRoutes(parts: {
   const { backend, shell, sessions, closing, log } = parts
   const app = new Hono()
 
-  const page = (name: 'console' | 'signIn') => (c: Context) =>
-    c.html(shell.page(name, languageOf(parts.language, c.req.header('accept-language'))))
+  const page = (name: 'console' | 'signIn') => (c: Context) => {
+    c.header('Cache-Control', 'no-cache')
+    return c.html(shell.page(name, languageOf(parts.language, c.req.header('accept-language'))))
+  }
   app.get('/', page('console'))
   app.get('/t/:thread', page('console'))
   app.get('/sign-in', page('signIn'))

@@ -1,9 +1,9 @@
 import { fileAddress } from './api.js'
 import { el, icon, SHAPES, setHtml } from './dom.js'
-import { words } from './words.js'
+import { locale, words } from './words.js'
 
-const clock = new Intl.DateTimeFormat(document.documentElement.lang, { hour: '2-digit', minute: '2-digit' })
-const moment = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: 'full', timeStyle: 'medium' })
+const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
+const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'medium' })
 
 /** A new, empty place for a message of this kind. */
 export function createMessageElement(message) {
@@ -141,5 +141,5 @@ function sizeOf(bytes) {
   const unit = bytes < 1024 ? 'byte' : bytes < 1024 * 1024 ? 'kilobyte' : 'megabyte'
   const amount = bytes / { byte: 1, kilobyte: 1024, megabyte: 1024 * 1024 }[unit]
   const format = { style: 'unit', unit, maximumFractionDigits: amount < 10 ? 1 : 0 }
-  return new Intl.NumberFormat(document.documentElement.lang, format).format(amount)
+  return new Intl.NumberFormat(locale, format).format(amount)
 }

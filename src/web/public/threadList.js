@@ -1,14 +1,14 @@
 import { olderThreads } from './api.js'
 import { el } from './dom.js'
+import { locale } from './words.js'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-const lang = document.documentElement.lang
-const clock = new Intl.DateTimeFormat(lang, { hour: '2-digit', minute: '2-digit' })
-const weekday = new Intl.DateTimeFormat(lang, { weekday: 'short' })
-const day = new Intl.DateTimeFormat(lang, { day: 'numeric', month: 'short' })
+const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
+const weekday = new Intl.DateTimeFormat(locale, { weekday: 'short' })
+const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' })
 
 /** The list of threads, the latest talk first. `onOpen(id)` is called when one is chosen. */
 export function createThreadList({ onOpen }) {
