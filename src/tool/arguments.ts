@@ -4,6 +4,19 @@ import { messageOf } from '../shared/errors.ts'
 /** How much of broken arguments is shown back to the model. */
 const ECHO = 300
 
+/**
+ * What a tool takes, mostly as a zod schema. Tools from elsewhere (MCP) bring JSON Schema, which no zod schema says exactly:
+ * it is offered to the model as it is and checked by what it brings along.
+ */
+export type ToolParameters<Args = unknown> = z.ZodType<Args> | JsonSchemaParameters
+
+export interface JsonSchemaParameters {
+  /** Of type `object`, in a form that model APIs take. */
+  jsonSchema: Record<string, unknown>
+  /** What is wrong with a value, one line each; empty when it fits. */
+  problemsOf(value: unknown): string[]
+}
+
 export type ReadArguments<Args> = { args: Args } | { problem: string }
 
 /**
@@ -11,7 +24,10 @@ export type ReadArguments<Args> = { args: Args } | { problem: string }
  * parameters out. Anything else that is not JSON is a problem, never `{}`: a tool must not run with nothing because the
  * text was broken.
  */
-export async function readArguments<Args>(schema: z.ZodType<Args>, text: string): Promise<ReadArguments<Args>> {
+export async function readArguments<Args>(
+  parameters: ToolParameters<Args>,
+  text: string,
+): Promise<ReadArguments<Args>> {
   let value: unknown = {}
   if (text.trim() !== '') {
     try {
@@ -20,17 +36,29 @@ export async function readArguments<Args>(schema: z.ZodType<Args>, text: string)
       return { problem: `the arguments are not valid JSON (${messageOf(error)}). Received: ${echo(text)}` }
     }
   }
-  return checkArguments(schema, value)
+  return checkArguments(parameters, value)
 }
 
 /** Validates arguments; a problem names each place and what is wrong there, one a line. */
-export async function checkArguments<Args>(schema: z.ZodType<Args>, value: unknown): Promise<ReadArguments<Args>> {
-  const result = await schema.safeParseAsync(value)
+export async function checkArguments<Args>(
+  parameters: ToolParameters<Args>,
+  value: unknown,
+): Promise<ReadArguments<Args>> {
+  if ('jsonSchema' in parameters) {
+    const problems = parameters.problemsOf(value)
+    return problems.length > 0 ? { problem: problemText(problems) } : { args: value as Args }
+  }
+  const result = await parameters.safeParseAsync(value)
   if (result.success) return { args: result.data }
-  const lines = result.error.issues.map(
-    ({ path, message }) => `- ${path.map(String).join('.') || '(root)'}: ${message}`,
-  )
-  return { problem: `the arguments are not valid:\n${lines.join('\n')}` }
+  return {
+    problem: problemText(
+      result.error.issues.map(({ path, message }) => `${path.map(String).join('.') || '(root)'}: ${message}`),
+    ),
+  }
+}
+
+function problemText(problems: readonly string[]): string {
+  return `the arguments are not valid:\n${problems.map((problem) => `- ${problem}`).join('\n')}`
 }
 
 function echo(text: string): string {
@@ -39,11 +67,12 @@ function echo(text: string): string {
 }
 
 /**
- * A zod schema as the JSON Schema that model APIs take: draft 7 without `$schema`, as it looks from the sender's side (a
+ * Parameters as the JSON Schema that model APIs take. A zod schema becomes draft 7 without `$schema`, as it looks from the sender's side (a
  * parameter with a default may be left out). No `strict`, which many servers do not know and which forbids optional parameters.
  */
-export function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, {
+export function toJsonSchema(parameters: ToolParameters<never>): Record<string, unknown> {
+  if ('jsonSchema' in parameters) return parameters.jsonSchema
+  const { $schema: _, ...json } = z.toJSONSchema(parameters, {
     target: 'draft-7',
     io: 'input',
     unrepresentable: 'any',

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type { ToolParameters } from './arguments.ts'
 import type { ToolContext } from './context.ts'
 import type { PermissionLevel, PermissionPolicy } from './permission.ts'
 
@@ -12,11 +12,19 @@ export interface Tool<Args = unknown> {
   name: string
   /** For the model: what it does and when to use it. */
   description: string
-  parameters: z.ZodType<Args>
+  parameters: ToolParameters<Args>
   permission: PermissionLevel | PermissionPolicy<Args>
   invoke(args: Args, context: ToolContext): Promise<unknown>
   /** Which end of a long result is kept. Default `head`. */
   keep?: 'head' | 'tail'
+}
+
+/** Tools that come and go while the program runs, such as those of MCP servers. */
+export interface ToolSource {
+  /** What is on offer now; the same objects as long as nothing changed, and names that a `ToolManager` takes. */
+  tools(): readonly Tool[]
+  /** Why a tool of this name is not on offer now, as a sentence for the model; `undefined` for a name that is not of here. */
+  absence(name: string): string | undefined
 }
 
 /** What became of one dispatched call: a text for the model, or the wish to wait for people. */

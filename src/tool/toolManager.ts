@@ -3,7 +3,7 @@ import { checkArguments, readArguments, toJsonSchema } from './arguments.ts'
 import { errorText, observationOf } from './observation.ts'
 import type { Approver, PermissionLevel } from './permission.ts'
 import { READ_RESULT, type ResultKeeper, shorten } from './resultKeeper.ts'
-import type { Dispatched, Tool, ToolContext } from './tool.ts'
+import type { Dispatched, Tool, ToolContext, ToolSource } from './tool.ts'
 import { untilStopped } from './untilStopped.ts'
 
 export interface ToolManagerOptions {
@@ -49,10 +49,11 @@ const FIRST_ATTEMPT = 1
  */
 export class ToolManager {
   readonly #tools = new Map<string, Tool>()
+  readonly #sources: ToolSource[] = []
   /** What people switched; without an entry a tool is on unless it is dangerous. */
   readonly #switched = new Map<string, boolean>()
   readonly #approved = new Set<string>()
-  readonly #schemas = new Map<string, Record<string, unknown>>()
+  readonly #schemas = new WeakMap<Tool, Record<string, unknown>>()
   readonly #options: ToolManagerOptions
 
   constructor(options: ToolManagerOptions = {}) {
@@ -65,10 +66,9 @@ export class ToolManager {
       throw new Error(`"${tool.name}" can't name a tool: use at most 64 of a-z, A-Z, 0-9, _ and -, a letter or _ first`)
     }
     if (this.#tools.has(tool.name)) throw new Error(`there is already a tool named "${tool.name}"`)
-    const schema = toJsonSchema(tool.parameters)
-    if (schema.type !== 'object') throw new Error(`the parameters of "${tool.name}" must be an object`)
-    this.#tools.set(tool.name, tool as unknown as Tool)
-    this.#schemas.set(tool.name, schema)
+    const known = tool as unknown as Tool
+    if (this.#schemaOf(known).type !== 'object') throw new Error(`the parameters of "${tool.name}" must be an object`)
+    this.#tools.set(tool.name, known)
   }
 
   /** Registers a function as a tool and hands the tool back. */
@@ -81,9 +81,17 @@ export class ToolManager {
     return tool
   }
 
+  /**
+   * Adds tools that come and go: the source is asked whenever tools are listed, offered or called. A registered tool is never
+   * shadowed by one of a source, nor a source's by one of a later source.
+   */
+  addSource(source: ToolSource): void {
+    this.#sources.push(source)
+  }
+
   /** True when there is a tool of this name, on or off. */
   has(name: string): boolean {
-    return this.#tools.has(name)
+    return this.#find(name) !== undefined
   }
 
   /** Switches a tool on, a dangerous one too; throws for an unknown name. */
@@ -97,7 +105,7 @@ export class ToolManager {
   }
 
   #switch(name: string, on: boolean): void {
-    if (!this.#tools.has(name)) throw new Error(`there is no tool named "${name}"`)
+    if (!this.has(name)) throw new Error(`there is no tool named "${name}"`)
     this.#switched.set(name, on)
   }
 
@@ -115,9 +123,9 @@ export class ToolManager {
   toOpenAISchema(): OpenAITool[] {
     return this.#sorted()
       .filter((tool) => this.#isOn(tool))
-      .map(({ name, description }) => ({
+      .map((tool) => ({
         type: 'function',
-        function: { name, description, parameters: this.#schemas.get(name)! },
+        function: { name: tool.name, description: tool.description, parameters: this.#schemaOf(tool) },
       }))
   }
 
@@ -138,6 +146,7 @@ export class ToolManager {
     const { approver: _, ...options } = this.#options
     const copy = new ToolManager(options)
     for (const tool of this.#tools.values()) copy.register(tool)
+    for (const source of this.#sources) copy.addSource(source)
     for (const [name, on] of this.#switched) copy.#switched.set(name, on)
     return copy
   }
@@ -153,8 +162,8 @@ export class ToolManager {
    * prepared in order before any of them runs, so that people see what they are asked first.
    */
   async prepare(name: string, argsText: string, context: ToolContext): Promise<Prepared> {
-    const tool = this.#tools.get(name)
-    if (!tool) return this.#failure(`there is no tool "${name}". The tools are: ${this.#offered()}`)
+    const tool = this.#find(name)
+    if (!tool) return this.#failure(this.#absence(name))
     if (!this.#isOn(tool)) return this.#failure(`the tool "${name}" is switched off here. ${this.#howToSwitch(name)}`)
     const read = await readArguments(tool.parameters, argsText)
     if ('problem' in read) return this.#failure(read.problem)
@@ -240,7 +249,7 @@ export class ToolManager {
 
   /** A text within the limits of an observation; the whole of it goes to the keeper, if it can be read from there again. */
   async #shorten(text: string, tool: Tool, context: ToolContext): Promise<string> {
-    const reader = this.#tools.get(READ_RESULT)
+    const reader = this.#find(READ_RESULT)
     const keeper = reader && this.#isOn(reader) ? this.#options.keeper : undefined
     return shorten(text, tool.keep ?? 'head', keeper, context)
   }
@@ -266,8 +275,35 @@ export class ToolManager {
     return this.#options.mask?.(text) ?? text
   }
 
+  #find(name: string): Tool | undefined {
+    const registered = this.#tools.get(name)
+    if (registered) return registered
+    for (const source of this.#sources) {
+      const found = source.tools().find((tool) => tool.name === name)
+      if (found) return found
+    }
+    return undefined
+  }
+
+  #absence(name: string): string {
+    const reason = this.#sources.map((source) => source.absence(name)).find((text) => text !== undefined)
+    return reason ?? `there is no tool "${name}". The tools are: ${this.#offered()}`
+  }
+
   #sorted(): Tool[] {
-    return [...this.#tools.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+    const all = new Map(this.#tools)
+    for (const tool of this.#sources.flatMap((source) => source.tools())) {
+      if (!all.has(tool.name)) all.set(tool.name, tool)
+    }
+    return [...all.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  #schemaOf(tool: Tool): Record<string, unknown> {
+    const known = this.#schemas.get(tool)
+    if (known) return known
+    const schema = toJsonSchema(tool.parameters as Tool<never>['parameters'])
+    this.#schemas.set(tool, schema)
+    return schema
   }
 
   #offered(): string {
