@@ -178,17 +178,17 @@ function callError(error: unknown, stopped: AbortSignal, silenceMs: number, tran
     return new McpCallError('refused', `the server refused the call: ${text} (code ${error.code})${details}`, error)
   }
   if (error instanceof z.ZodError) return unknown('the server answered in a form that can not be read')
-  return transportError(error, unknown)
+  return transportError(error, transport.sessionId !== undefined, unknown)
 }
 
 /** What went wrong on the way to the server. */
-function transportError(error: unknown, unknown: (what: string) => McpCallError): McpCallError {
+function transportError(error: unknown, inSession: boolean, unknown: (what: string) => McpCallError): McpCallError {
   const status = codeOf(error)
   if (messageOf(error) === 'Not connected' || NOT_REACHED.has(networkCodeOf(error))) {
     return new McpCallError('notSent', reasonOf(error), error)
   }
   // The session is not known any more (servers say 400 or 404 after a restart): the call was not looked at.
-  if (status === 400 || status === 404) return new McpCallError('notSent', reasonOf(error), error)
+  if (inSession && (status === 400 || status === 404)) return new McpCallError('notSent', reasonOf(error), error)
   if (typeof status === 'number' && status >= 400 && status < 500) {
     const hint = status === 401 || status === 403 ? ': the headers in its configuration do not let the bot in' : ''
     return new McpCallError('refused', `the server refused the call with status ${status}${hint}`, error)

@@ -35,11 +35,9 @@ export function createHttpTransport({ url, headers }: HttpOptions): McpTransport
       return new Response(body, { status, statusText, headers: response.headers })
     },
   })
-  const [start, send, close] = [transport.start, transport.send, transport.close].map((one) => one.bind(transport)) as [
-    typeof transport.start,
-    typeof transport.send,
-    typeof transport.close,
-  ]
+  const start = transport.start.bind(transport)
+  const send = transport.send.bind(transport)
+  const close = transport.close.bind(transport)
 
   async function streamEnded(id: RequestId): Promise<void> {
     await delay(SETTLE_MS)

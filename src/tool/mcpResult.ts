@@ -25,8 +25,9 @@ type Item = Record<string, unknown>
 export async function resultText(result: McpResult, keep: KeepBytes): Promise<string> {
   const items = (result.content ?? []).map(asItem)
   const parts = await Promise.all(items.map((item) => itemText(item, keep)))
+  const texts = items.flatMap((item) => (item.type === 'text' ? (string(item.text) ?? []) : []))
   for (const data of [result.structuredContent, result.toolResult]) {
-    if (data !== undefined && data !== null && !items.some((item) => says(item, data))) parts.push(JSON.stringify(data))
+    if (data !== undefined && data !== null && !say(texts, data)) parts.push(JSON.stringify(data))
   }
   const text = parts.filter((part) => part !== '').join('\n')
   if (result.isError) throw new Error(text || 'the tool failed without a word about why')
@@ -77,11 +78,20 @@ async function bytesText(what: string, base64: string, { mimeType }: Item, keep:
   return `[${what}, ${size(bytes.length)}, ${where ? `kept as ${where}` : 'not kept'}; you can't see it]`
 }
 
-/** True when a text says the data already: the protocol asks servers to send structured content as JSON text too. */
-function says(item: Item, data: unknown): boolean {
-  const text = item.type === 'text' ? string(item.text) : undefined
-  if (text === undefined) return false
-  if (text === data) return true
+/**
+ * True when the texts say the data already: the protocol asks servers to send structured content as JSON text too, and many
+ * wrap a plain text or a list of them into an object with one field.
+ */
+function say(texts: readonly string[], data: unknown): boolean {
+  if (texts.some((text) => text === data || isJsonOf(text, data))) return true
+  if (typeof data !== 'object' || data === null) return false
+  if (Array.isArray(data))
+    return data.length > 0 && data.length === texts.length && data.every((one, at) => say([texts[at]!], one))
+  const fields = Object.values(data)
+  return fields.length === 1 && say(texts, fields[0])
+}
+
+function isJsonOf(text: string, data: unknown): boolean {
   try {
     return isDeepStrictEqual(JSON.parse(text), data)
   } catch {

@@ -25,6 +25,7 @@ export interface McpServerOptions {
   times: McpTimes
   clientVersion: string
   log: Log
+  mask: (text: string) => string
   /** The offered tools may be others now. */
   onChange: () => void
 }
@@ -44,7 +45,8 @@ export interface McpServer {
   close(): Promise<void>
 }
 
-export function createMcpServer({ name, settings, times, clientVersion, log, onChange }: McpServerOptions): McpServer {
+export function createMcpServer(options: McpServerOptions): McpServer {
+  const { name, settings, times, clientVersion, log, mask, onChange } = options
   let definitions: readonly McpToolDefinition[] = []
   let live: Live | undefined
   let attempt: Promise<Live> | undefined
@@ -86,7 +88,7 @@ export function createMcpServer({ name, settings, times, clientVersion, log, onC
           void end()
           if (made) lost(made, reason)
         },
-        onOddity: (error) => log.debug({ error }, 'MCP server: something odd'),
+        onOddity: (error) => log.debug({ reason: mask(error.message) }, 'MCP server: something odd'),
       })
       offer(await connection.listTools())
       if (closed) throw new Error('the bot is being stopped')
@@ -100,7 +102,7 @@ export function createMcpServer({ name, settings, times, clientVersion, log, onC
   }
 
   function processTransport(command: Extract<McpServerSettings, { kind: 'command' }>) {
-    const onLogLine = (line: string) => log.debug({ line }, 'MCP server says')
+    const onLogLine = (line: string) => log.debug({ line: mask(line) }, 'MCP server says')
     return createProcessTransport({ ...command, graceMs: times.graceMs, onLogLine })
   }
 
@@ -117,8 +119,8 @@ export function createMcpServer({ name, settings, times, clientVersion, log, onC
   /** Marks the server down, with one line in the log however often it fails from then on. */
   function markDown(reason: string): void {
     if (closed) return
-    down = reason
-    if (!saidDown) log.warn({ reason }, 'MCP server is down; going on without it')
+    down = mask(reason)
+    if (!saidDown) log.warn({ reason: down }, 'MCP server is down; going on without it')
     saidDown = true
   }
 
@@ -135,8 +137,8 @@ export function createMcpServer({ name, settings, times, clientVersion, log, onC
   function lost(which: Live, reason: string): void {
     if (closed || live !== which) return
     live = undefined
-    down = reason
-    log.warn({ reason }, 'MCP server has ended; the next call starts it again')
+    down = mask(reason)
+    log.warn({ reason: down }, 'MCP server has ended; the next call starts it again')
   }
 
   let refreshing: Promise<void> | undefined
@@ -150,7 +152,9 @@ export function createMcpServer({ name, settings, times, clientVersion, log, onC
         onChange()
       }
     })()
-      .catch((error) => log.warn({ error }, 'the changed tools of the MCP server could not be read'))
+      .catch((error) =>
+        log.warn({ reason: mask(messageOf(error)) }, 'the changed tools of the MCP server could not be read'),
+      )
       .finally(() => {
         refreshing = undefined
       })

@@ -17,6 +17,8 @@ const LARGEST_KEPT = 4_000_000
 export interface LoadMcpOptions {
   servers: Readonly<Record<string, McpServerSettings>>
   log: Log
+  /** Masks secrets in what the log and the status quote from servers. Default: nothing is masked. */
+  mask?: (text: string) => string
   /** Keeps images and other bytes that come in results. Without one they are named only. */
   keeper?: ResultKeeper
   /** What the servers are told of us. Default `0`. */
@@ -56,8 +58,8 @@ export async function loadMcpTools(options: LoadMcpOptions): Promise<McpTools> {
     const { createMcpServer } = await import('./mcpServer.ts')
     for (const [name, settings] of entries) {
       const log = options.log.child({ mcpServer: name })
-      const clientVersion = options.clientVersion ?? '0'
-      servers.push(createMcpServer({ name, settings, times, clientVersion, log, onChange: collect }))
+      const { clientVersion = '0', mask = (text: string) => text } = options
+      servers.push(createMcpServer({ name, settings, times, clientVersion, log, mask, onChange: collect }))
     }
     await Promise.all(servers.map((server) => server.start()))
   }

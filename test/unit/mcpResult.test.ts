@@ -40,6 +40,16 @@ describe('results of MCP tools', () => {
     )
   })
 
+  it('show wrapped structured content once too: a text, or a list of them, as the one field of an object', async () => {
+    const texts = ['one', '2'].map((text) => ({ type: 'text', text }))
+    expect(await textOf({ content: [texts[0]], structuredContent: { content: 'one' } })).toBe('one')
+    expect(await textOf({ content: texts, structuredContent: { result: ['one', 2] } })).toBe('one\n2')
+    expect(await textOf({ content: texts, structuredContent: { result: ['one', 3] } })).toContain(
+      '{"result":["one",3]}',
+    )
+    expect(await textOf({ content: [], structuredContent: { result: [] } })).toBe('{"result":[]}')
+  })
+
   it('use text that came as bytes, and say what a binary resource is', async () => {
     const blob = Buffer.from('{"ü":1}').toString('base64')
     const resource = (mimeType: string) => ({

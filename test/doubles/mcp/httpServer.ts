@@ -4,8 +4,18 @@ import type { AddressInfo } from 'node:net'
 
 type Message = { id?: number; method?: string; params?: { name?: string; protocolVersion?: string } }
 
-/** How the next call of a tool is answered. `cut`: the stream ends without an answer. */
-export type HttpAct = 'answer' | 'cut' | 'reset' | { status: number } | { error: { code: number; message: string } }
+/**
+ * How calls of tools are answered. `cut`: the stream ends without an answer; `resume`: it does too, but the client may ask
+ * again for what it missed and gets it; `forget`: it may ask again, in vain.
+ */
+export type HttpAct =
+  | 'answer'
+  | 'cut'
+  | 'resume'
+  | 'forget'
+  | 'reset'
+  | { status: number }
+  | { error: { code: number; message: string } }
 
 /** An MCP server over Streamable HTTP on 127.0.0.1 that can lose its sessions, cut its streams and refuse. */
 export interface McpHttpDouble {
@@ -24,11 +34,17 @@ export interface McpHttpDouble {
 
 export async function startMcpHttpDouble(tools: readonly object[], port = 0): Promise<McpHttpDouble> {
   const known = new Set<string>()
+  /** Calls whose answers were held back. */
+  const missing: Message[] = []
   const server = createServer((request, response) => void handle(request, response))
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     double.headers.push(request.headers)
-    if (request.method === 'GET') return end(response, 405)
+    if (request.method === 'GET') {
+      if (double.act === 'forget') return end(response, 500)
+      const missed = request.headers['last-event-id'] && missing.shift()
+      return missed ? answer(missed, response) : end(response, 405)
+    }
     if (request.method === 'DELETE') {
       known.delete(String(request.headers['mcp-session-id']))
       return end(response, 200)
@@ -55,9 +71,11 @@ export async function startMcpHttpDouble(tools: readonly object[], port = 0): Pr
     const { act } = double
     if (act === 'reset') response.destroy()
     else if (act === 'cut') response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': nothing\n\n')
-    else if (act === 'answer') {
-      stream(response, { id, result: { content: [{ type: 'text', text: `called ${params?.name}` }] } })
-    } else if ('status' in act) end(response, act.status)
+    else if (act === 'resume' || act === 'forget') {
+      missing.push({ id, params } as Message)
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end('id: 1\nretry: 10\ndata:\n\n')
+    } else if (act === 'answer') answer({ id, params } as Message, response)
+    else if ('status' in act) end(response, act.status)
     else stream(response, { id, error: act.error })
   }
 
@@ -76,6 +94,10 @@ export async function startMcpHttpDouble(tools: readonly object[], port = 0): Pr
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   double.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
   return double
+}
+
+function answer({ id, params }: Message, response: ServerResponse): void {
+  stream(response, { id, result: { content: [{ type: 'text', text: `called ${params?.name}` }] } })
 }
 
 function end(response: ServerResponse, status: number): void {

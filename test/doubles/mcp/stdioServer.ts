@@ -61,7 +61,7 @@ async function call(id: number, params: { name: string; _meta?: { progressToken?
       return
     case 'progress': {
       for (let step = 1; step <= 6; step++) {
-        await new Promise((resolve) => setTimeout(resolve, 100))
+        await new Promise((resolve) => setTimeout(resolve, 150))
         send({
           method: 'notifications/progress',
           params: { progressToken: params._meta?.progressToken, progress: step },
