@@ -1,8 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import { Registry } from 'prom-client'
-import { createPlanner } from './agent/planner.ts'
-import { createReview } from './agent/review.ts'
 import type { Config } from './config.ts'
 import { knownSecrets } from './configSecrets.ts'
 import { COMMANDS, createCommandRegistry } from './conversation/commandRegistry.ts'
@@ -11,27 +8,29 @@ import { createDoor } from './conversation/door.ts'
 import { createParkedNotice } from './conversation/parked.ts'
 import { platformsByName } from './conversation/platforms.ts'
 import { createEditScheduler, type EditScheduler } from './delivery/editScheduler.ts'
+import { createEngine } from './engine.ts'
 import { checkModelServer, chooseModels } from './models.ts'
 import { createConsolePlatform } from './platform/console/consolePlatform.ts'
 import { createDiscordPlatform } from './platform/discord/discordPlatform.ts'
 import type { ChatPlatform } from './platform/platform.ts'
 import { createSlackPlatform } from './platform/slack/slackPlatform.ts'
-import { PromptManager } from './prompt/promptManager.ts'
 import { ensureWorkspace } from './sampleWorkspace.ts'
 import { createFollowed } from './session/followed.ts'
 import { createInbox } from './session/inbox.ts'
 import { openStore } from './session/openStore.ts'
 import { createOutbox } from './session/outboxStore.ts'
+import { createResultKeeper } from './session/resultStore.ts'
 import { createEmbeddedScheduler } from './session/scheduler/embedded.ts'
 import type { Store } from './session/store.ts'
 import { createThreadStore } from './session/threadStore.ts'
+import { createUsageLedger } from './session/usage.ts'
 import { type Problem, SetupError } from './shared/errors.ts'
 import type { Log } from './shared/log.ts'
 import { createRedactor } from './shared/redact.ts'
 import type { PlatformName } from './shared/thread.ts'
 import { wordingFor } from './shared/wording/wording.ts'
 import { startReport } from './startReport.ts'
-import { readingTools, toolsFor } from './tools.ts'
+import { loadMcpTools } from './tool/mcpTools.ts'
 import { needsToken } from './web/door.ts'
 import { createWebServer } from './web/server.ts'
 
@@ -46,6 +45,8 @@ export interface App {
 const CONCURRENCY = 50
 /** How long the HTTP server may take to finish answers under way. */
 const WEB_GRACE_MS = 1_000
+/** How long an MCP server gets for each of three steps of being ended. */
+const MCP_GRACE_MS = 800
 
 /** Puts the parts together: the only place that knows which ones there are. */
 export async function createApp(config: Config, log: Log): Promise<App> {
@@ -53,15 +54,14 @@ export async function createApp(config: Config, log: Log): Promise<App> {
   const redactor = createRedactor(knownSecrets(config))
   const store = await openStore(storeUrl(config), { log })
   const models = await chooseModels(config, log)
-  const client = models.of('default')
-  const prompts = new PromptManager({
-    folder: join(import.meta.dirname, '..', 'prompts'),
-    ...(config.promptsPath !== null && { overrides: config.promptsPath }),
+  const mcp = await loadMcpTools({
+    servers: config.mcpServers,
+    keeper: createResultKeeper(store),
+    mask: redactor.text,
+    times: { graceMs: MCP_GRACE_MS },
+    log,
   })
-  const planner = createPlanner({ client: models.of('planner'), promptManager: prompts })
-  const toolParts = { store, redactor }
-  const reviewClient = models.of('reviewer')
-  const review = createReview({ client: reviewClient, promptManager: prompts, toolManager: readingTools(toolParts) })
+  const engine = createEngine({ config, models, store, redactor, mcp, log })
   const commands = createCommandRegistry(COMMANDS)
   const wordingOf = (locale: string | undefined) => wordingFor(config.locale === 'auto' ? locale : config.locale)
 
@@ -95,7 +95,7 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     running.map(({ name, limits }) => [name, createEditScheduler({ limits })]),
   )
 
-  const { access, agent } = config
+  const { access } = config
   const door = createDoor({ inbox, threads, followed, scheduler, platforms, commands, access, wordingOf, log })
   const conversation = createConversation({
     platforms,
@@ -104,18 +104,8 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     outbox,
     wake: (key) => scheduler.wake(key),
     edits: (platform) => edits.get(platform)!,
-    client,
-    specialists: {
-      plan: { model: planner.client.model, stream: (task, talk, run) => planner.stream(task, talk, run) },
-      review: {
-        model: reviewClient.model,
-        stream: (what, talk, run) => review.stream(withTalk(what, talk), undefined, run),
-      },
-    },
-    toolsOf: () => toolsFor({ ...toolParts, planner, review, ...config.tools }),
-    systemPrompt: () => prompts.getSystemPrompt('agents', 'coder'),
-    maxSteps: agent.maxSteps,
-    workspace: config.workspacePath,
+    ...engine,
+    usage: createUsageLedger(store),
     activity: config.delivery.toolActivity,
     access,
     commands,
@@ -169,7 +159,7 @@ export async function createApp(config: Config, log: Log): Promise<App> {
       await scheduler.start(conversation, { concurrency: CONCURRENCY })
       const listening = await web.start()
       consoleUrl = listening.url
-      return startReport(config, { ...listening, models, workspaceWas })
+      return startReport(config, { ...listening, models, workspaceWas, mcp: mcp.status() })
     },
 
     async stop(graceMs) {
@@ -183,14 +173,10 @@ export async function createApp(config: Config, log: Log): Promise<App> {
 
   async function close() {
     for (const scheduler of edits.values()) scheduler.stop()
-    await Promise.allSettled([web.stop(WEB_GRACE_MS), ...running.map((platform) => platform.stop())])
+    const ended = [web.stop(WEB_GRACE_MS), mcp.close(), ...running.map((platform) => platform.stop())]
+    await Promise.allSettled(ended)
     await store.close()
   }
-}
-
-/** Reviewers see what they are asked and, set apart, the newest talk of the thread: a diff is often pasted before. */
-function withTalk(what: string, talk: string | undefined): string {
-  return talk ? `${what}\n\n<earlier_talk>\n${talk}\n</earlier_talk>` : what
 }
 
 function storeUrl({ store }: Config): string {

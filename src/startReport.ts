@@ -1,11 +1,18 @@
 import { relative } from 'node:path'
 import type { Config } from './config.ts'
 import type { Models } from './models.ts'
+import type { McpServerStatus } from './tool/mcpTools.ts'
 
 /** What a person reads after the start: what is on, what is off, and how to switch it on. */
 export function startReport(
   config: Config,
-  found: { url: string; consoleLink: string | null; models: Models; workspaceWas: 'made' | 'found' },
+  found: {
+    url: string
+    consoleLink: string | null
+    models: Models
+    workspaceWas: 'made' | 'found'
+    mcp: McpServerStatus[]
+  },
 ): string[] {
   const { slack, discord, store, workspacePath } = config
   const where = (path: string) => {
@@ -25,6 +32,10 @@ export function startReport(
       'Workspace',
       `${where(workspacePath)}${found.workspaceWas === 'made' ? ' (made, with a small sample project)' : ''}`,
     ],
+    ...found.mcp.map(({ server, up, reason, tools }) => [
+      'MCP',
+      up ? `${server}, ${tools} tools` : `${server} is down and will be tried again: ${reason}`,
+    ]),
   ]
   return [
     'ToyCoder is running.',

@@ -76,5 +76,6 @@ export const COMMANDS: readonly Command[] = [
   { name: 'new', usage: '', help: (w) => w.helpNew, aliases: [], hidden: false, slash: false },
   { name: 'share', usage: '', help: (w) => w.helpShare, aliases: [], hidden: false, slash: false },
   { name: 'tools', usage: '', help: (w) => w.helpTools, aliases: [], hidden: false, slash: false },
+  { name: 'usage', usage: '', help: (w) => w.helpUsage, aliases: [], hidden: false, slash: false },
   { name: 'model', usage: '', help: (w) => w.helpModel, aliases: [], hidden: false, slash: false },
 ]

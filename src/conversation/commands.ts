@@ -1,6 +1,8 @@
 import type { Outbox } from '../delivery/outbox.ts'
 import type { InboxSlot } from '../session/inbox.ts'
 import type { ThreadStore } from '../session/thread.ts'
+import { dayOf, type UsageLedger } from '../session/usage.ts'
+import { usageText } from '../session/usageTotals.ts'
 import type { EventSource } from '../shared/record.ts'
 import type { Redactor } from '../shared/redact.ts'
 import type { Person } from '../shared/thread.ts'
@@ -18,6 +20,7 @@ export interface CommandParts {
   /** Takes secrets out of what leaves the thread as a file. */
   redactor: Redactor
   outbox: Outbox
+  usage: UsageLedger
 }
 
 /**
@@ -56,6 +59,9 @@ export async function runCommand(
     case 'model':
       await view.notice(key, `\`${parts.model}\``)
       break
+    case 'usage':
+      await view.notice(key, await usageOf(open, from.person, parts.usage))
+      break
     case 'share':
       await share(open, key, parts)
       break
@@ -71,6 +77,18 @@ function toolList(toolManager: ToolManager): string {
     return `- \`${name}\` (${permission}${enabled ? '' : ', off'}): ${firstSentence}`
   })
   return rows.join('\n')
+}
+
+/** What this thread took so far, and what the person and everybody took today. */
+async function usageOf({ key, ref, now, wording }: OpenThread, person: Person, usage: UsageLedger): Promise<string> {
+  const today = { from: dayOf(now()), to: dayOf(now()) }
+  const asking = { platform: ref.platform, account: ref.account, id: person.id }
+  const [thread, ofPerson, ofAll] = await Promise.all([
+    usage.usageOf({ thread: key }),
+    usage.usageOf({ person: asking }, today),
+    usage.usageOf('all', today),
+  ])
+  return usageText({ thread, person: ofPerson, today: ofAll }, person.name, wording)
 }
 
 /** The thread as a Markdown file in the thread; secrets that the program knows are masked. */

@@ -3,6 +3,7 @@ import type { IncomingMessage, Reaction } from '../platform/platform.ts'
 import type { InboxSlot } from '../session/inbox.ts'
 import { type RunHandler, ShuttingDown } from '../session/scheduler/scheduler.ts'
 import type { Thread } from '../session/thread.ts'
+import type { Place as UsagePlace } from '../session/usage.ts'
 import { StaleThread } from '../shared/errors.ts'
 import type { UserMessage } from '../shared/message.ts'
 import type { EventSource } from '../shared/record.ts'
@@ -15,7 +16,8 @@ import { appender, beginningOf, mark, type OpenThread, openRun } from './openThr
 import type { ConversationParts } from './parts.ts'
 import { showRest } from './showRecords.ts'
 import { startThreadFor } from './slashCommand.ts'
-import { type RunOutcome, runTurn } from './turn.ts'
+import { runTurn } from './turn.ts'
+import type { CountCall, RunOutcome } from './turnParts.ts'
 
 /**
  * What happens when a thread is woken: what a crash left unshown is shown, a run that stands open goes on, then the inbox is
@@ -23,7 +25,7 @@ import { type RunOutcome, runTurn } from './turn.ts'
  * and called again.
  */
 export function createConversation(parts: ConversationParts): RunHandler {
-  const { platforms, threads, inbox, commands, log, now = Date.now } = parts
+  const { platforms, threads, inbox, commands, usage, auditors, log, now = Date.now } = parts
 
   return async function runThread(key, { signal }) {
     const thread = await threads.open(key)
@@ -84,7 +86,7 @@ export function createConversation(parts: ConversationParts): RunHandler {
         }
         const [next] = await inbox.read(key, thread.nextSlot, 1)
         if (!next) break
-        await take(open, next)
+        await take(open, next, signal)
       }
     }
     await threads.markShown(key, thread.nextSeq)
@@ -100,11 +102,15 @@ export function createConversation(parts: ConversationParts): RunHandler {
     }
     open.view.working(open.wording.working)
     const marked = react('working')
-    const { client, specialists, maxSteps, workspace } = parts
-    const toolManager = parts.toolsOf(open.key)
-    const systemPrompt = parts.systemPrompt(open.thread)
-    const nextInput = () => steer(open)
-    const turnParts = { client, specialists, toolManager, systemPrompt, maxSteps, workspace, log, nextInput }
+    const { client, specialists, maxSteps, workspace, compact } = parts
+    const countCall = counterFor(open)
+    const turnParts = {
+      ...{ client, specialists, maxSteps, workspace, compact, countCall, log },
+      toolManager: parts.toolsOf(open.key, countCall),
+      systemPrompt: parts.systemPrompt(open.thread),
+      nextInput: () => steer(open, signal),
+      auditAnswer: auditors.output && ((text: string) => auditors.output!(text, { signal, countCall })),
+    }
     const outcome = await runTurn(open, turnParts, signal)
     log.info({ thread: open.key, outcome: outcome.kind }, 'a turn ended')
     await open.view.idle()
@@ -112,12 +118,12 @@ export function createConversation(parts: ConversationParts): RunHandler {
     await marked
     await react(outcome.kind === 'failed' ? 'failed' : null)
     await threads.markShown(open.key, open.thread.nextSeq)
-    if (outcome.kind === 'stopped') await takeWhatWasStopped(open)
+    if (outcome.kind === 'stopped') await takeWhatWasStopped(open, new AbortController().signal)
     return outcome.kind
   }
 
   /** Takes one event of the inbox: a command is carried out, anything else becomes a record that the next turn answers. */
-  async function take(open: OpenThread, slot: InboxSlot): Promise<void> {
+  async function take(open: OpenThread, slot: InboxSlot, signal: AbortSignal): Promise<void> {
     const message = messageOf(slot.event, open.ref)
     const source = sourceOf(slot, message)
     const person = await open.platform.person(open.ref.account, message.author.id)
@@ -133,20 +139,9 @@ export function createConversation(parts: ConversationParts): RunHandler {
     const specialist = parsed && specialistOf(parsed.command.name)
     if (parsed && !specialist) {
       const { client, redactor, outbox } = parts
-      const toolManager = parts.toolsOf(open.key)
-      await runCommand(
-        open,
-        parsed,
-        { slot, person, source },
-        {
-          registry: commands,
-          threads,
-          toolManager,
-          model: client.model,
-          redactor,
-          outbox,
-        },
-      )
+      const toolManager = parts.toolsOf(open.key, counterFor(open))
+      const commandParts = { registry: commands, threads, toolManager, model: client.model, redactor, outbox, usage }
+      await runCommand(open, parsed, { slot, person, source }, commandParts)
       return
     }
     if (parsed && parsed.args === '') {
@@ -159,6 +154,7 @@ export function createConversation(parts: ConversationParts): RunHandler {
       await open.append(mark(now(), { mark: 'handled', what: 'empty mention', source }))
       return
     }
+    if (!(await passes(open, slot, message, source, signal))) return
     if (message.hasEarlier && open.thread.nextSeq === 0) await recordBackground(open, message, log)
     await open.append({
       ...personRecord(message, person, source, now()),
@@ -167,29 +163,57 @@ export function createConversation(parts: ConversationParts): RunHandler {
   }
 
   /** Messages that came while the agent worked enter before its next step; a command waits for its own turn. */
-  async function steer(open: OpenThread): Promise<UserMessage[]> {
+  async function steer(open: OpenThread, signal: AbortSignal): Promise<UserMessage[]> {
     const entered: UserMessage[] = []
     for (const slot of await inbox.read(open.key, open.thread.nextSlot)) {
       const message = messageOf(slot.event, open.ref)
       if (commands.parse(message.text, message.addressed) || message.text.trim() === '') break
       const person = await open.platform.person(open.ref.account, message.author.id)
       if (!mayUse(parts.access, person)) break
-      const record = { ...personRecord(message, person, sourceOf(slot, message), now()), steered: true as const }
+      const source = sourceOf(slot, message)
+      if (!(await passes(open, slot, message, source, signal))) continue
+      const record = { ...personRecord(message, person, source, now()), steered: true as const }
       await open.append(record)
       entered.push(userMessageOf(record))
     }
     return entered
   }
 
+  /** The input auditor's word on a message; one that does not pass is answered and recorded as handled, and the agent never sees it. */
+  async function passes(
+    open: OpenThread,
+    { slot }: InboxSlot,
+    message: IncomingMessage,
+    source: EventSource,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const by = { platform: open.ref.platform, account: open.ref.account, id: message.author.id }
+    if (!auditors.input || (await auditors.input(message.text, { signal, countCall: counterFor(open, by) })))
+      return true
+    await open.view.notice(`n${slot}`, open.wording.inputRefused)
+    await open.append(mark(now(), { mark: 'handled', what: 'refused input', source }))
+    return false
+  }
+
+  /** Keeps what model calls in this thread take, for the person whose message is answered unless another is named. */
+  function counterFor(open: OpenThread, by?: UsagePlace): CountCall {
+    const { platform, account, channel } = open.ref
+    return async (call) => {
+      const asker = beginningOf(open.thread)?.author?.id
+      const person = by ?? (asker === undefined ? null : { platform, account, id: asker })
+      await usage.record({ ...call, thread: open.key, person, channel: { platform, account, id: channel } })
+    }
+  }
+
   /** What people sent before their *stop* is in the records for later, but is not begun any more. */
-  async function takeWhatWasStopped(open: OpenThread): Promise<void> {
+  async function takeWhatWasStopped(open: OpenThread, signal: AbortSignal): Promise<void> {
     const waiting = await inbox.read(open.key, open.thread.nextSlot)
     const parsed = waiting.map(({ event }) => {
       const message = messageOf(event, open.ref)
       return commands.parse(message.text, message.addressed)?.command.name
     })
     const stop = parsed.indexOf('stop')
-    for (const slot of waiting.slice(0, Math.max(0, stop))) await take(open, slot)
+    for (const slot of waiting.slice(0, Math.max(0, stop))) await take(open, slot, signal)
     const at = waiting[stop]
     if (!at) return
     const source = sourceOf(at, messageOf(at.event, open.ref))

@@ -35,7 +35,9 @@ export function appender(threads: ThreadStore, thread: Thread): OpenThread['appe
  * message with calls. `null` when the thread stands at an answer or at a mark that ended its run.
  */
 export function openRun(thread: Thread): MessageRecord | null {
-  const last = thread.records.findLast(({ record }) => !(record.kind === 'mark' && record.mark === 'compacted'))?.record
+  const last = thread.records.findLast(
+    ({ record }) => !(record.kind === 'mark' && (record.mark === 'compacted' || record.mark === 'pruned')),
+  )?.record
   if (last?.kind !== 'message' || last.background) return null
   if (last.message.role === 'assistant' && !last.message.tool_calls?.length) return null
   return last

@@ -3,6 +3,7 @@ import type { EditScheduler } from '../delivery/editScheduler.ts'
 import type { Outbox } from '../delivery/outbox.ts'
 import type { Inbox } from '../session/inbox.ts'
 import type { Thread, ThreadStore } from '../session/thread.ts'
+import type { UsageLedger } from '../session/usage.ts'
 import type { Log } from '../shared/log.ts'
 import type { Redactor } from '../shared/redact.ts'
 import type { PlatformName } from '../shared/thread.ts'
@@ -11,7 +12,7 @@ import type { ToolManager } from '../tool/toolManager.ts'
 import type { AccessRules } from './access.ts'
 import type { CommandRegistry } from './commandRegistry.ts'
 import type { Platforms } from './platforms.ts'
-import type { Specialists } from './turn.ts'
+import type { Audit, CountCall, Specialists, TurnParts } from './turnParts.ts'
 
 /** What a conversation is put together from; `app` hands it in. */
 export interface ConversationParts {
@@ -25,8 +26,12 @@ export interface ConversationParts {
   edits(platform: PlatformName): EditScheduler
   client: BaseClient
   specialists: Specialists
-  /** The tools of a thread, made anew for each run. */
-  toolsOf(threadKey: string): ToolManager
+  /** The tools of a thread, made anew for each run; `count` hears the model calls that tools make. */
+  toolsOf(threadKey: string, count: CountCall): ToolManager
+  compact: TurnParts['compact']
+  usage: UsageLedger
+  /** Off where `null`. */
+  auditors: { input: Audit | null; output: Audit | null }
   systemPrompt(thread: Thread): string
   maxSteps: number
   workspace: string

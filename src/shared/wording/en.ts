@@ -49,6 +49,7 @@ export const en = {
   helpNew: 'forget what stands above in this thread',
   helpShare: 'put the transcript of this thread here as a file',
   helpTools: 'the tools I have here',
+  helpUsage: 'tokens and cost of this thread, and of today',
   helpModel: 'the model that answers',
   // usage
   usageThread: 'This thread',

@@ -42,6 +42,7 @@ export const zh: Wording = {
   helpNew: '忘掉本话题上面的内容',
   helpShare: '把本话题的记录作为文件放到这里',
   helpTools: '我在这里可用的工具',
+  helpUsage: '本话题与今天的 token 用量和费用',
   helpModel: '回答所用的模型',
   usageThread: '本话题',
   usagePersonToday: (name) => `${name}，今天（UTC）`,
