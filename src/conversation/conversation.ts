@@ -131,7 +131,7 @@ export function createConversation(parts: ConversationParts): RunHandler {
     if (!mayUse(parts.access, person)) {
       log.info({ thread: open.key, person: person.id }, 'a message was refused: its author may not use the bot here')
       const token = slot.event.kind === 'command' ? slot.event.command.token : undefined
-      await open.platform.whisper(open.ref, person.id, open.wording.notAllowed, token)
+      await open.platform.whisper(open.ref, person.id, open.wording.notAllowed, token === undefined ? {} : { token })
       await open.append(mark(now(), { mark: 'handled', what: 'refused', source }))
       return
     }

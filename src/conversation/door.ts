@@ -1,4 +1,11 @@
-import type { Click, IncomingCommand, IncomingMessage, PlatformInbox, Receipt } from '../platform/platform.ts'
+import type {
+  Click,
+  ClickAnswer,
+  IncomingCommand,
+  IncomingMessage,
+  PlatformInbox,
+  Receipt,
+} from '../platform/platform.ts'
 import type { Inbox, InboxEvent } from '../session/inbox.ts'
 import type { Scheduler } from '../session/scheduler/scheduler.ts'
 import type { ThreadStore } from '../session/thread.ts'
@@ -68,7 +75,7 @@ export function createDoor(parts: DoorParts): PlatformInbox & { close(): void } 
     return { outcome: await inbox.deliver(threadKey(event.thread), slot) }
   }
 
-  async function click(event: Click): Promise<{ text?: string }> {
+  async function click(event: Click): Promise<ClickAnswer> {
     const person = await platforms.of(event.thread).person(event.thread.account, event.author.id)
     const wording = wordingOf(person.locale)
     if (!mayUse(access, person)) {
@@ -103,6 +110,8 @@ export function createDoor(parts: DoorParts): PlatformInbox & { close(): void } 
     message,
     command,
     click,
+    // No dialog is opened by this version.
+    submit: async () => ({ text: wordingOf(undefined).alreadyDone }),
     followed: (platform) => followed.followed(platform),
     close() {
       closed = true

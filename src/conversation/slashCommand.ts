@@ -27,7 +27,7 @@ export async function startThreadFor(key: string, thread: Thread, parts: Convers
     const platform = platforms.of(command.place)
     const person = await platform.person(command.place.account, command.author.id)
     const wording = wordingOf(person.locale)
-    const tell = (text: string) => platform.whisper(command.place, person.id, text, command.token)
+    const tell = (text: string) => platform.whisper(command.place, person.id, text, { token: command.token })
     if (!mayUse(access, person)) return void (await tell(wording.notAllowed))
 
     const asked = commands.parse(`${command.name === 'toycoder' ? '' : `${command.name} `}${command.text}`, 'mention')

@@ -41,7 +41,7 @@ export interface ChatPlatform {
    */
   status(thread: ThreadRef, text: string | null): Promise<void>
   /** Says something to one person only. Where the platform has no means, it may be dropped: resolves to false. */
-  whisper(thread: ThreadRef | Place, personId: string, markdown: string, token?: string): Promise<boolean>
+  whisper(thread: ThreadRef | Place, personId: string, markdown: string, options?: WhisperOptions): Promise<boolean>
 
   /** Up to `limit` messages before `before` (exclusive), oldest first, always the newest of those; pages as needed. */
   history(thread: ThreadRef, before: MessageRef | null, limit: number): Promise<History>
@@ -60,6 +60,8 @@ export interface PlatformLimits {
   editIntervalMs: number
   /** The largest file in bytes. */
   fileBytes: number
+  /** What a dialog can hold: `characters` is the most that one field takes, in UTF-16 units. */
+  dialog: { fields: number; characters: number }
 }
 
 /** A channel in which a thread can be opened. */
@@ -76,6 +78,12 @@ export interface PostOptions {
   inDoubt?: boolean
 }
 
+export interface WhisperOptions {
+  /** `IncomingCommand.token`, where it answers a command. */
+  token?: string
+  buttons?: Button[]
+}
+
 /**
  * One message. The text is GitHub-flavoured Markdown that `size` found to fit; `render` makes of it what the platform shows.
  * Nothing in it pings anybody except the people named in `mentions`.
@@ -86,8 +94,9 @@ export interface MessageBody {
    * - `answer`: what the agent says
    * - `activity`: a tool call or its result; quiet (no notification, no unfurling)
    * - `notice`: the bot itself speaks (errors, refusals, help)
+   * - `card`: asks people for a decision by its buttons, or says how they decided; people may be notified of it
    */
-  kind: 'answer' | 'activity' | 'notice'
+  kind: 'answer' | 'activity' | 'notice' | 'card'
   /** True for a preview that will be replaced; looks like one. */
   live?: boolean
   /** For `activity`: how the call stands, for platforms that show it as more than text. Default `done`. */
@@ -140,8 +149,10 @@ export interface PastMessage {
 export interface PlatformInbox {
   message(message: IncomingMessage): Promise<Receipt>
   command(command: IncomingCommand): Promise<Receipt>
-  /** Answered within the platforms' 3 seconds; `text`, if any, is shown to the clicking person alone. */
-  click(click: Click): Promise<{ text?: string }>
+  /** Answered within the platforms' 3 seconds: what it resolves to is shown to the clicking person alone. */
+  click(click: Click): Promise<ClickAnswer>
+  /** A dialog was sent off. Answered within 3 seconds, too. */
+  submit(submission: Submission): Promise<SubmitAnswer>
   /** The threads of this platform that the bot takes part in, newest first, for catching up after a restart. */
   followed(platform: PlatformName): Promise<FollowedThread[]>
 }
@@ -224,4 +235,52 @@ export interface Click {
   action: string
   value: string
   at: number
+}
+
+export interface ClickAnswer {
+  text?: string
+  /** To be opened for the clicking person, as the answer to this click. */
+  dialog?: Dialog
+}
+
+/** A form for one person. Where it is sent off, `action` and `value` come back in the `Submission`. */
+export interface Dialog {
+  /** At most 40 characters. */
+  action: string
+  /** At most 60 characters. Never trusted, like a button's. */
+  value: string
+  /** At most 24 characters, as Slack takes. */
+  title: string
+  /** Labels of the buttons. */
+  submit: string
+  close: string
+  /** Text above the fields; plain. */
+  intro?: string
+  fields: DialogField[]
+}
+
+export interface DialogField {
+  name: string
+  label: string
+  /** What stands in it at first; at most `limits.dialog.characters`. */
+  value: string
+  multiline: boolean
+  required: boolean
+}
+
+export interface Submission {
+  id: string
+  thread: ThreadRef
+  author: Sender
+  action: string
+  value: string
+  /** By the names of the fields, exactly as sent: nothing is trimmed. An emptied field is the empty string. */
+  fields: Record<string, string>
+  at: number
+}
+
+/** `errors` by field keep the dialog open where the platform can; elsewhere they are told like `text`. */
+export interface SubmitAnswer {
+  text?: string
+  errors?: Record<string, string>
 }

@@ -1,7 +1,7 @@
 /** The part of a message that renderers look at; `MessageBody` of the platforms' seam is one. */
 export interface MessageView {
   markdown: string
-  kind: 'answer' | 'activity' | 'notice'
+  kind: 'answer' | 'activity' | 'notice' | 'card'
   /** A preview that will be replaced. */
   live?: boolean
   /** Small print below, plain text. */

@@ -21,7 +21,7 @@ export interface ConsoleMessage {
   rev: number
   at: number
   /** `person`: somebody at the console. The others are the bot's, as in `MessageBody`. */
-  kind: 'person' | 'answer' | 'activity' | 'notice'
+  kind: 'person' | 'answer' | 'activity' | 'notice' | 'card'
   author: string
   markdown: string
   /** True for a preview that will be replaced. */

@@ -10,4 +10,11 @@ export interface ToolContext {
   requester: { id: string; name: string } | null
   /** Absolute path of the folder the tools work on. */
   workspace: string
+  /** What the preview that people approved was made from; absent where nobody saw one. */
+  basis?: string
+  /**
+   * To be awaited right before an effect outside of this process. Rejects when people have closed this attempt meanwhile,
+   * for example while the process stood still. Absent where nobody was asked.
+   */
+  beforeEffect?: () => Promise<void>
 }

@@ -1,6 +1,8 @@
+import type { ToolApproval } from './approval.ts'
 import type { ToolParameters } from './arguments.ts'
 import type { ToolContext } from './context.ts'
 import type { PermissionLevel, PermissionPolicy } from './permission.ts'
+import type { Question } from './question.ts'
 
 export type { ToolContext }
 
@@ -17,6 +19,10 @@ export interface Tool<Args = unknown> {
   invoke(args: Args, context: ToolContext): Promise<unknown>
   /** Which end of a long result is kept. Default `head`. */
   keep?: 'head' | 'tail'
+  /** How people are asked about a call. Default: its arguments as they are, "always" for all calls of the tool, no check. */
+  approval?: ToolApproval<Args>
+  /** The call is a question to people: their answer is the observation, and `invoke` never runs. */
+  question?: (args: Args) => Question
 }
 
 /** Tools that come and go while the program runs, such as those of MCP servers. */

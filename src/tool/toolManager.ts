@@ -1,7 +1,8 @@
 import { isAbort, messageOf } from '../shared/errors.ts'
+import { type Approver, PreviewError, type Verdict } from './approver.ts'
 import { checkArguments, readArguments, toJsonSchema } from './arguments.ts'
 import { errorText, observationOf } from './observation.ts'
-import type { Approver, PermissionLevel } from './permission.ts'
+import type { PermissionLevel } from './permission.ts'
 import { READ_RESULT, type ResultKeeper, shorten } from './resultKeeper.ts'
 import type { Dispatched, Tool, ToolContext, ToolSource } from './tool.ts'
 import { untilStopped } from './untilStopped.ts'
@@ -39,8 +40,7 @@ export type Prepared = { kind: 'ready'; alone: boolean; run(): Promise<Dispatche
 
 const STOP_GRACE_MS = 2_000
 
-/** The number of a call's first attempt, which an earlier "always" lets begin without asking. */
-const FIRST_ATTEMPT = 1
+type Observation = Extract<Dispatched, { kind: 'observation' }>
 
 /**
  * The tools of one run or thread: what there is, what is on, who may be asked, and what becomes of a call. Cheap to make.
@@ -167,6 +167,7 @@ export class ToolManager {
     if (!this.#isOn(tool)) return this.#failure(`the tool "${name}" is switched off here. ${this.#howToSwitch(name)}`)
     const read = await readArguments(tool.parameters, argsText)
     if ('problem' in read) return this.#failure(read.problem)
+    if (tool.question) return this.#askQuestion(tool, read.args, context)
     const level = await this.#levelOf(tool, read.args, context)
     if (typeof level !== 'string')
       return this.#failure(`whether this call is allowed could not be told: ${level.problem}`)
@@ -174,39 +175,55 @@ export class ToolManager {
     if (level === 'dangerous' && this.#switched.get(name) !== true) {
       return this.#failure(`this call of "${name}" is dangerous and switched off here. ${this.#howToSwitch(name)}`)
     }
+    // What is approved must be what people saw, and they don't see secrets.
+    if (this.#mask(argsText) !== argsText) {
+      return this.#failure(`the arguments hold a secret, which nobody could check. Refer to it by its name instead.`)
+    }
     return this.#askPeople(tool, read.args, context)
   }
 
+  /** Without anybody to ask, an earlier "always" still counts; with an approver, "always" is among what it knows. */
   async #askPeople(tool: Tool, args: unknown, context: ToolContext): Promise<Prepared> {
     const { approver } = this.#options
-    const always = this.#approved.has(tool.name)
-    if (!approver) {
-      if (always) return { kind: 'ready', alone: true, run: () => this.#run(tool, args, context) }
-      return this.#failure(
-        `"${tool.name}" needs a person's yes, and nobody can be asked here. Do without it, and say in your answer what is left to do.`,
-      )
-    }
-    if (!always) return this.#askApprover(approver, tool, args, context)
-    return {
-      kind: 'ready',
-      alone: true,
-      run: async () => {
-        const claim = await approver.begin(context.callKey, FIRST_ATTEMPT)
-        if (claim === 'won') return this.#run(tool, args, context)
-        // It began before and nobody knows how it ended: "always" does not reach that far, people decide.
-        const prepared = await this.#askApprover(approver, tool, args, context)
-        return prepared.kind === 'ready' ? prepared.run() : prepared
-      },
-    }
+    if (approver) return this.#askApprover(approver, tool, args, context)
+    if (this.#approved.has(tool.name)) return { kind: 'ready', alone: true, run: () => this.#run(tool, args, context) }
+    return this.#failure(
+      `"${tool.name}" needs a person's yes, and nobody can be asked here. Do without it, and say in your answer what is left to do.`,
+    )
   }
 
   async #askApprover(approver: Approver, tool: Tool, args: unknown, context: ToolContext): Promise<Prepared> {
     const { callKey } = context
-    const verdict = await approver.verdict({ callKey, name: tool.name, args }, context)
+    let verdict: Verdict
+    try {
+      verdict = await approver.verdict({ callKey, name: tool.name, args }, tool, context)
+    } catch (error) {
+      if (error instanceof PreviewError) return this.#failure(error.message)
+      throw error
+    }
+    if (verdict.kind === 'pending') return { kind: 'pending' }
+    if (verdict.kind !== 'approved') return this.#decided(verdict)
+    const { attempt, note, basis } = verdict
+    const approved = await checkArguments(tool.parameters, verdict.args)
+    if ('problem' in approved) return this.#failure(approved.problem)
+    const beforeEffect = () => approver.confirm(callKey, attempt)
+    const running: ToolContext = { ...context, beforeEffect, ...(basis !== undefined && { basis }) }
+    return {
+      kind: 'ready',
+      alone: true,
+      run: async () => {
+        // Lost: another worker runs this attempt, and the result is its to write.
+        if ((await approver.begin(callKey, attempt)) === 'lost') return { kind: 'pending' }
+        const result = await this.#run(tool, approved.args, running, note)
+        await approver.finish(callKey, attempt, result)
+        return result
+      },
+    }
+  }
+
+  /** What a verdict that keeps the call from running means to the model. */
+  #decided(verdict: Exclude<Verdict, { kind: 'pending' | 'approved' }>): Observation {
     switch (verdict.kind) {
-      case 'pending':
-      case 'begun':
-        return { kind: 'pending' }
       case 'expired':
         return this.#failure(
           'nobody decided about this call in time, so it did not run. Ask the people if it still matters.',
@@ -217,23 +234,30 @@ export class ToolManager {
           `${verdict.by} said no to this call.${reason}\nDo not try to reach the same effect in another way; go on without it or ask.`,
         )
       }
-      case 'approved': {
-        const approved = await checkArguments(tool.parameters, verdict.args)
-        if ('problem' in approved) return this.#failure(approved.problem)
-        return {
-          kind: 'ready',
-          alone: true,
-          run: async () => {
-            // Lost: another worker runs this attempt, and the result is its to write.
-            if ((await approver.begin(callKey, verdict.attempt)) === 'lost') return { kind: 'pending' }
-            return this.#run(tool, approved.args, context, verdict.note)
-          },
-        }
-      }
+      case 'skipped':
+        return this.#failure(
+          `this call was begun and then interrupted, so nobody knows whether it took effect. ${verdict.by} decided not to run it again. Look at the state of things before you build on it.`,
+        )
+      case 'finished':
+        return { kind: 'observation', failed: verdict.failed, text: verdict.text }
     }
   }
 
-  async #run(tool: Tool, args: unknown, context: ToolContext, note = ''): Promise<Dispatched> {
+  async #askQuestion(tool: Tool, args: unknown, context: ToolContext): Promise<Prepared> {
+    const { approver } = this.#options
+    if (!approver)
+      return this.#failure('nobody can be asked here. Decide by yourself, and say in your answer what you assumed.')
+    const answer = await approver.answer(context.callKey, tool.question!(args), context)
+    if (answer.kind === 'pending') return { kind: 'pending' }
+    if (answer.kind === 'expired') {
+      return this.#failure(
+        'nobody answered in time. Decide by yourself if that is safe, and say what you assumed; else stop here.',
+      )
+    }
+    return { kind: 'observation', failed: false, text: this.#mask(`${answer.by} answered: ${answer.text}`) }
+  }
+
+  async #run(tool: Tool, args: unknown, context: ToolContext, note = ''): Promise<Observation> {
     const { signal } = context
     if (signal.aborted) return this.#failure('stopped before it ran')
     try {
@@ -267,7 +291,7 @@ export class ToolManager {
     return this.#switched.get(tool.name) ?? tool.permission !== 'dangerous'
   }
 
-  #failure(problem: string): Dispatched {
+  #failure(problem: string): Observation {
     return { kind: 'observation', failed: true, text: errorText(this.#mask(problem.toWellFormed())) }
   }
 

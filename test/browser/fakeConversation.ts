@@ -34,6 +34,7 @@ export function fakeConversation(platform: () => ChatPlatform) {
       clicks.push(click)
       return { text: `You pressed ${click.action}.` }
     },
+    submit: async () => ({}),
     followed: async () => [],
   }
 

@@ -182,7 +182,7 @@ describe('whispering', () => {
     const { double, platform } = bot
     const { command, interaction } = await commanded(bot)
     await thinking(bot)
-    const whisper = (text: string) => platform.whisper(command.place, double.aliceId, text, command.token)
+    const whisper = (text: string) => platform.whisper(command.place, double.aliceId, text, { token: command.token })
     expect(await whisper('I can do this: …')).toBe(true)
     expect(await whisper('And that.')).toBe(true)
     expect(interaction.ephemeral.map(({ content }) => content)).toEqual(['I can do this: …', 'And that.'])
@@ -197,7 +197,9 @@ describe('whispering', () => {
     await thinking(first)
     await first.platform.stop()
     const second = await startBot({}, first.double)
-    const told = await second.platform.whisper(command.place, first.double.aliceId, 'Hello again.', command.token)
+    const told = await second.platform.whisper(command.place, first.double.aliceId, 'Hello again.', {
+      token: command.token,
+    })
     expect(told).toBe(true)
     expect(interaction.ephemeral.map(({ content }) => content)).toEqual(['Hello again.'])
     expect(first.double.botMessages(first.double.channelId)).toEqual([])
@@ -208,7 +210,7 @@ describe('whispering', () => {
     const { double, platform } = bot
     const { command, interaction } = await commanded(bot)
     await platform.open(command.place, answer('the plan'), { key: `command:${command.id}` })
-    expect(await platform.whisper(command.place, double.aliceId, 'by the way', command.token)).toBe(true)
+    expect(await platform.whisper(command.place, double.aliceId, 'by the way', { token: command.token })).toBe(true)
     expect(interaction.ephemeral.map(({ content }) => content)).toEqual(['by the way'])
     expect(double.text(double.channelId)).toBe('toycoder: the plan')
   })

@@ -1,10 +1,13 @@
 import type {
   Click,
+  ClickAnswer,
   FollowedThread,
   IncomingCommand,
   IncomingMessage,
   PlatformInbox,
   Receipt,
+  Submission,
+  SubmitAnswer,
 } from '../../src/platform/platform.ts'
 
 /** An inbox as the real one behaves towards a platform: each message once, by its id or any alias, and it can fail. */
@@ -22,7 +25,10 @@ export interface RecordingInbox extends PlatformInbox {
   /** What the next messages and commands are answered; `accepted` or `duplicate` unless set. */
   receipt: Receipt | undefined
   /** What clicks are answered. */
-  answer: { text?: string }
+  answer: ClickAnswer
+  readonly submissions: Submission[]
+  /** What dialogs that were sent off are answered. */
+  submitAnswer: SubmitAnswer
   followedThreads: FollowedThread[]
   /** Resolves with the first `count` messages; rejects when they do not come in time. */
   received(count: number, timeoutMs?: number): Promise<IncomingMessage[]>
@@ -47,6 +53,8 @@ export function createRecordingInbox(): RecordingInbox {
     before: undefined,
     receipt: undefined,
     answer: {},
+    submissions: [],
+    submitAnswer: {},
     followedThreads: [],
     failNext(times) {
       failures = times
@@ -71,6 +79,11 @@ export function createRecordingInbox(): RecordingInbox {
       await admit()
       inbox.clicks.push(click)
       return inbox.answer
+    },
+    async submit(submission) {
+      await admit()
+      inbox.submissions.push(submission)
+      return inbox.submitAnswer
     },
     followed: async () => inbox.followedThreads,
     async received(count, timeoutMs = 8_000) {

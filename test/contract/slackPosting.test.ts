@@ -308,10 +308,10 @@ describe('what goes to Slack', () => {
     test('come by the address of what they did, and another way when that has expired', async () => {
       await slack.double.command('U0BEN', 'C0DEV', '/plan', 'x')
       const { place, token } = slack.inbox.commands[0]!
-      expect(await slack.platform.whisper(place, 'U0BEN', 'first', token)).toBe(true)
+      expect(await slack.platform.whisper(place, 'U0BEN', 'first', { token })).toBe(true)
       expect(slack.double.calls('chat.postEphemeral')).toHaveLength(0)
       slack.double.expireResponseUrls()
-      expect(await slack.platform.whisper(place, 'U0BEN', 'second', token)).toBe(true)
+      expect(await slack.platform.whisper(place, 'U0BEN', 'second', { token })).toBe(true)
       expect(slack.double.calls('chat.postEphemeral')).toHaveLength(1)
       expect(slack.double.world.ephemerals.map(({ user, text }) => [user, text])).toEqual([
         ['U0BEN', 'first'],

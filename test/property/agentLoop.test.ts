@@ -6,7 +6,7 @@ import { Suspended } from '../../src/agent/reactOptions.ts'
 import { ScriptedClient } from '../../src/client/scriptedClient.ts'
 import { isAbort, Paused } from '../../src/shared/errors.ts'
 import { type AssistantMessage, type Message, unanswered } from '../../src/shared/message.ts'
-import type { Approver } from '../../src/tool/permission.ts'
+import type { Approver } from '../../src/tool/approver.ts'
 import { ToolManager } from '../../src/tool/toolManager.ts'
 import { call, isWellFormed } from '../unit/agentScript.ts'
 
@@ -59,7 +59,7 @@ class World {
   #tools(): ToolManager {
     const approver: Approver = {
       verdict: async ({ callKey, args }) => {
-        if (this.#claims.has(`${callKey}#1`)) return { kind: 'begun' }
+        if (this.#claims.has(`${callKey}#1`)) return { kind: 'pending' }
         return this.#approved.has(callKey) ? { kind: 'approved', args, attempt: 1 } : { kind: 'pending' }
       },
       begin: async (callKey, attempt) => {
@@ -68,6 +68,9 @@ class World {
         this.#claims.add(claim)
         return 'won'
       },
+      confirm: async () => {},
+      finish: async () => {},
+      answer: async () => ({ kind: 'pending' }),
     }
     const manager = new ToolManager({ approver })
     const base = { description: '', parameters: z.object({ at: z.string().optional() }) }

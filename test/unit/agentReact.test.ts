@@ -6,9 +6,10 @@ import { Suspended } from '../../src/agent/reactOptions.ts'
 import { ScriptedClient } from '../../src/client/scriptedClient.ts'
 import { isAbort, ModelError, Paused } from '../../src/shared/errors.ts'
 import { type Message, type UserMessage, unanswered } from '../../src/shared/message.ts'
-import type { Approver, Verdict } from '../../src/tool/permission.ts'
+import type { Approver, Verdict } from '../../src/tool/approver.ts'
 import { ToolManager } from '../../src/tool/toolManager.ts'
 import { call, called, drain, isWellFormed } from './agentScript.ts'
+import { people } from './people.ts'
 
 const anything = z.object({ x: z.unknown().optional() })
 const user = (content: string): UserMessage => ({ role: 'user', content })
@@ -29,24 +30,7 @@ function echoTools(approver?: Approver): { toolManager: ToolManager; ran: string
 }
 
 /** People who have said what the map says, by the call's key. */
-function people(verdicts: Record<string, Verdict>): Approver & { begun: string[]; asked: string[] } {
-  const begun: string[] = []
-  const asked: string[] = []
-  return {
-    begun,
-    asked,
-    async verdict({ callKey }) {
-      asked.push(callKey)
-      return verdicts[callKey] ?? { kind: 'pending' }
-    },
-    async begin(callKey, attempt) {
-      const claim = `${callKey}#${attempt}`
-      if (begun.includes(claim)) return 'lost'
-      begun.push(claim)
-      return 'won'
-    },
-  }
-}
+const say = (verdicts: Record<string, Verdict>) => people((callKey) => verdicts[callKey])
 
 describe('the loop', () => {
   it('yields the pieces of each model call, runs the calls between them, and returns the last text', async () => {
@@ -363,7 +347,7 @@ describe('identical calls', () => {
 
 describe('calls that wait for people', () => {
   it('suspend the run after the safe calls of the step are answered and saved', async () => {
-    const approver = people({})
+    const approver = say({})
     const { toolManager, ran } = echoTools(approver)
     const messages = start()
     const heard: string[] = []
@@ -385,7 +369,7 @@ describe('calls that wait for people', () => {
 
   it('are asked about before any safe call of the step starts', async () => {
     const order: string[] = []
-    const approver = people({})
+    const approver = say({})
     const verdict = approver.verdict.bind(approver)
     approver.verdict = (...args) => {
       order.push('card')
@@ -400,7 +384,7 @@ describe('calls that wait for people', () => {
 
   it('are answered first when the run is resumed, and the model is asked only when all are', async () => {
     const verdicts: Record<string, Verdict> = {}
-    const approver = people(verdicts)
+    const approver = say(verdicts)
     const { toolManager, ran } = echoTools(approver)
     const messages = start()
     const client = new ScriptedClient([
@@ -421,7 +405,7 @@ describe('calls that wait for people', () => {
   })
 
   it('never run twice: an attempt that began without a known result waits for people', async () => {
-    const approver = people({ '2:0': { kind: 'approved', args: {}, attempt: 1 } })
+    const approver = say({ '2:0': { kind: 'approved', args: {}, attempt: 1 } })
     await approver.begin('2:0', 1)
     const { toolManager, ran } = echoTools(approver)
     const messages: Message[] = [...start(), called(call('write'))]
@@ -433,7 +417,7 @@ describe('calls that wait for people', () => {
 describe('stopping', () => {
   it('gives every open call a result, saves it, and throws the abort error', async () => {
     const controller = new AbortController()
-    const approver = people({})
+    const approver = say({})
     const { toolManager } = echoTools(approver)
     const running = Promise.withResolvers<void>()
     toolManager.tool(
@@ -475,7 +459,7 @@ describe('stopping', () => {
 
   it('leaves calls open when the run is only paused, and keeps what finished in time', async () => {
     const controller = new AbortController()
-    const { toolManager } = echoTools(people({}))
+    const { toolManager } = echoTools(say({}))
     const base = { description: '', parameters: z.object({}), permission: 'safe' as const }
     const both = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
     toolManager.tool({ ...base, name: 'slow' }, async (_, { signal }) => {

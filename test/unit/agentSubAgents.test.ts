@@ -14,6 +14,7 @@ import type { Message } from '../../src/shared/message.ts'
 import type { ToolContext } from '../../src/tool/tool.ts'
 import { ToolManager } from '../../src/tool/toolManager.ts'
 import { call, drain } from './agentScript.ts'
+import { people } from './people.ts'
 
 const promptManager = new PromptManager({ folder: join(import.meta.dirname, '../../prompts') })
 const context: ToolContext = {
@@ -60,10 +61,9 @@ describe('a sub-agent', () => {
   })
 
   it('never waits for people: what would need a yes is denied with a text', async () => {
-    const approver = {
-      verdict: () => Promise.reject(new Error('nobody may be asked')),
-      begin: async () => 'won' as const,
-    }
+    const approver = people(() => {
+      throw new Error('nobody may be asked')
+    })
     const toolManager = new ToolManager({ approver })
     toolManager.tool(
       { name: 'write', description: '', parameters: z.object({}), permission: 'sensitive' },

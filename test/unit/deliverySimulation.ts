@@ -88,6 +88,7 @@ export function createSimulatedPlatform(
     edits: { edits: 50, perMs: 60_000, scope: 'account' },
     editIntervalMs: 1_000,
     fileBytes: 1_000_000,
+    dialog: { fields: 5, characters: 4_000 },
     ...options.limits,
   }
   const size = options.size ?? ((markdown: string) => markdown.length)

@@ -3,10 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Approver, PermissionLevel, PermissionPolicy, Verdict } from '../../src/tool/permission.ts'
+import { PreviewError, type Verdict } from '../../src/tool/approver.ts'
+import type { PermissionLevel, PermissionPolicy } from '../../src/tool/permission.ts'
 import { type ResultKeeper, readResultTool } from '../../src/tool/resultKeeper.ts'
 import type { Dispatched, ToolContext } from '../../src/tool/tool.ts'
 import { ToolManager } from '../../src/tool/toolManager.ts'
+import { people } from './people.ts'
 
 const CASES = join(import.meta.dirname, '../../../shared/cases')
 
@@ -40,24 +42,7 @@ async function textOf(dispatched: Promise<Dispatched>): Promise<string> {
   return outcome.text
 }
 
-function says(verdict: Verdict): Approver & { asked: unknown[]; begun: string[] } {
-  const asked: unknown[] = []
-  const begun: string[] = []
-  return {
-    asked,
-    begun,
-    async verdict(call) {
-      asked.push(call)
-      return verdict
-    },
-    async begin(callKey, attempt) {
-      const claim = `${callKey}#${attempt}`
-      if (begun.includes(claim)) return 'lost'
-      begun.push(claim)
-      return 'won'
-    },
-  }
-}
+const says = (verdict: Verdict) => people(() => verdict)
 
 describe('registering', () => {
   it('refuses a name twice, a name that model APIs refuse, and parameters that are no object', () => {
@@ -363,23 +348,62 @@ describe('permission', () => {
     )
   })
 
-  it('waits when an attempt began and no result is known', async () => {
-    const { ran, dispatch } = one(undefined, 'sensitive', { approver: says({ kind: 'begun' }) })
-    expect(await dispatch()).toEqual({ kind: 'pending' })
+  it('gives the result of an attempt that ended before it could be recorded, and runs nothing', async () => {
+    const approver = says({ kind: 'finished', text: 'it was so', failed: true })
+    const { ran, dispatch } = one(undefined, 'sensitive', { approver })
+    expect(await dispatch()).toEqual({ kind: 'observation', text: 'it was so', failed: true })
     expect(ran).toEqual([])
   })
 
-  it('does not ask after an "always", but still claims the call; a lost claim goes to the people', async () => {
-    const approver = says({ kind: 'begun' })
-    const { manager, ran, dispatch } = one(undefined, 'sensitive', { approver })
-    manager.approveTool('it')
-    expect(await textOf(dispatch({ x: 'a' }))).toBe('ran a')
+  it('tells the model that an outcome is unknown where people left it at that', async () => {
+    const { dispatch } = one(undefined, 'sensitive', { approver: says({ kind: 'skipped', by: 'Ann' }) })
+    expect(await textOf(dispatch())).toMatch(/nobody knows whether it took effect\. Ann decided not to run it again/)
+  })
+
+  it('keeps the result of an attempt before it hands it on', async () => {
+    const approver = says({ kind: 'approved', args: { x: 'a' }, attempt: 3 })
+    await one(undefined, 'sensitive', { approver }).dispatch()
+    expect(approver.finished).toEqual(['t/1/0#3'])
+  })
+
+  it('asks nobody about arguments with a secret in them', async () => {
+    const approver = says({ kind: 'pending' })
+    const mask = (text: string) => text.replaceAll('hunter2', '***')
+    const { dispatch } = one(undefined, 'sensitive', { approver, mask })
+    expect(await textOf(dispatch({ x: 'login hunter2' }))).toMatch(/^Error: the arguments hold a secret/)
     expect(approver.asked).toEqual([])
-    expect(await dispatch({ x: 'a' })).toEqual({ kind: 'pending' })
-    expect(approver.asked).toHaveLength(1)
-    expect(ran).toHaveLength(1)
-    manager.resetApprovals()
-    expect(await dispatch({ x: 'b' }, context({ callKey: 'new' }))).toEqual({ kind: 'pending' })
+  })
+
+  it('asks nobody about a call that no preview can be made of', async () => {
+    const approver = says({ kind: 'pending' })
+    approver.verdict = async () => {
+      throw new PreviewError('old_string is not in the file')
+    }
+    expect(await textOf(one(undefined, 'sensitive', { approver }).dispatch())).toBe(
+      'Error: old_string is not in the file',
+    )
+  })
+
+  it('has a question answered by people instead of running', async () => {
+    const approver = says({ kind: 'pending' })
+    const manager = new ToolManager({ approver })
+    manager.register({
+      name: 'ask',
+      description: '',
+      permission: 'safe',
+      parameters: z.object({ q: z.string() }),
+      question: ({ q }) => ({ text: q, options: [] }),
+      invoke: async () => 'never',
+    })
+    const ask = () => manager.dispatch('ask', '{"q":"which?"}', context())
+    expect(await ask()).toEqual({ kind: 'pending' })
+    approver.answer = async () => ({ kind: 'answered', by: 'Bo', text: 'the second' })
+    expect(await textOf(ask())).toBe('Bo answered: the second')
+    approver.answer = async () => ({ kind: 'expired' })
+    expect(await textOf(ask())).toMatch(/^Error: nobody answered in time/)
+    expect(await textOf(manager.withoutPeople().dispatch('ask', '{"q":"which?"}', context()))).toMatch(
+      /nobody can be asked/,
+    )
   })
 
   it('is denied to those who can not wait for people, whatever was approved', async () => {

@@ -33,6 +33,7 @@ const LIMITS: PlatformLimits = {
   edits: { edits: 1000, perMs: 1000, scope: 'none' },
   editIntervalMs: 100,
   fileBytes: 8 * 1024 * 1024,
+  dialog: { fields: 50, characters: 1_000_000 },
 }
 
 /**

@@ -31,6 +31,8 @@ const LIMITS: PlatformLimits = {
   edits: { edits: 4, perMs: 5_000, scope: 'channel' },
   editIntervalMs: 1_300,
   fileBytes: FILE_BYTES,
+  // A modal takes five inputs of 4,000 characters (facts/discord.md, components).
+  dialog: { fields: 5, characters: 4_000 },
 }
 
 export interface DiscordOptions {
@@ -138,8 +140,8 @@ export function createDiscordPlatform(options: DiscordOptions): ChatPlatform {
       }
     },
 
-    async whisper(_, __, markdown, interactionToken) {
-      return interactionToken === undefined ? false : placeholders.whisper(interactionToken, markdown)
+    async whisper(_, __, markdown, { token } = {}) {
+      return token === undefined ? false : placeholders.whisper(token, markdown)
     },
 
     history: (thread, before, limit) => readHistory(thread, before, limit, { client, api }),

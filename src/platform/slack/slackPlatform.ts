@@ -46,6 +46,7 @@ export type SlackPlatform = ChatPlatform & {
  * - `edits`: `chat.update` is a tier 3 method, 50 a minute for all threads of the workspace together. One live message
  *   takes 40 of them; Slack advises to go slower still when several are live, which the edit scheduler's sharing does.
  * - `fileBytes`: Slack's limit for a file.
+ * - `dialog`: a view holds 100 blocks, an input 3,000 characters.
  */
 const LIMITS: PlatformLimits = {
   text: SLACK_LIMITS.text,
@@ -53,6 +54,7 @@ const LIMITS: PlatformLimits = {
   edits: { edits: 50, perMs: 60_000, scope: 'account' },
   editIntervalMs: 1_500,
   fileBytes: 1_000_000_000,
+  dialog: { fields: 90, characters: 3_000 },
 }
 
 /** Where Slack's requests arrive in HTTP mode. */
@@ -136,7 +138,7 @@ export function createSlackPlatform(options: SlackOptions): SlackPlatform {
     upload: (thread, file, postOptions) => uploadFile(calls, self().userId, thread, file, postOptions),
     react: (_thread, ref, reaction) => signals.react(ref, reaction),
     status: signals.status,
-    whisper: (where, personId, markdown, token) => whisper(calls, log, where, personId, markdown, token),
+    whisper: (where, personId, markdown, options) => whisper(calls, log, where, personId, markdown, options?.token),
     history: (thread, before, limit) =>
       readHistory({ calls, log, self: self(), person: people.person }, thread, before, limit),
     async permalink(_thread, ref) {
