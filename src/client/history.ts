@@ -1,4 +1,4 @@
-import type { AssistantMessage, Message, ToolCall, ToolMessage, UserMessage } from '../shared/message.ts'
+import type { AssistantMessage, ContentPart, Message, ToolCall, ToolMessage, UserMessage } from '../shared/message.ts'
 import { isJsonObject, parseToolArguments } from '../shared/toolArguments.ts'
 import { createCallIds } from './callIds.ts'
 import type { Compat } from './compat.ts'
@@ -115,20 +115,20 @@ function joined(first: UserMessage['content'], second: UserMessage['content']): 
 function repairSpoken<M extends Exclude<Message, AssistantMessage | ToolMessage>>(message: M): M {
   const { content } = message
   if (typeof content === 'string') {
-    const text = wellFormed(content) || NO_TEXT
+    const text = isBlank(content) ? NO_TEXT : wellFormed(content)
     return text === content ? message : { ...message, content: text }
   }
-  if (content.length === 0) return { ...message, content: NO_TEXT }
-  if (content.every((part) => part.type !== 'text' || part.text.isWellFormed())) return message
-  return {
-    ...message,
-    content: content.map((part) => (part.type === 'text' ? { ...part, text: wellFormed(part.text) } : part)),
-  }
+  const isSound = (part: ContentPart) => part.type !== 'text' || (!isBlank(part.text) && part.text.isWellFormed())
+  if (content.length > 0 && content.every(isSound)) return message
+  const parts = content
+    .filter((part) => part.type !== 'text' || !isBlank(part.text))
+    .map((part) => (part.type === 'text' ? { ...part, text: wellFormed(part.text) } : part))
+  return { ...message, content: parts.length > 0 ? parts : NO_TEXT }
 }
 
 function repairAnswer(message: AssistantMessage): AssistantMessage | null {
   const text = wellFormed(message.content ?? '')
-  if (text.trim() === '') return null
+  if (isBlank(text)) return null
   if (text === message.content && message.tool_calls === undefined) return message
   const { tool_calls: _, ...rest } = message
   return { ...rest, content: text }
@@ -141,7 +141,7 @@ function repairCalls(
 ): AssistantMessage {
   const calls = message.tool_calls.map((call, index) => repairCall(call, ids[index]!))
   const text = wellFormed(message.content ?? '')
-  const content = text.trim() === '' ? (policy.nonNullAssistantContent ? '' : null) : text
+  const content = isBlank(text) ? (policy.nonNullAssistantContent ? '' : null) : text
   if (content === message.content && calls.every((call, index) => call === message.tool_calls[index])) return message
   return { ...message, content, tool_calls: calls }
 }
@@ -154,7 +154,7 @@ function repairCall(call: ToolCall, id: string): ToolCall {
 }
 
 function repairResult(result: ToolMessage, id: string): ToolMessage {
-  const content = wellFormed(result.content) || NO_OUTPUT
+  const content = isBlank(result.content) ? NO_OUTPUT : wellFormed(result.content)
   return id === result.tool_call_id && content === result.content ? result : { ...result, tool_call_id: id, content }
 }
 
@@ -168,6 +168,11 @@ function validArguments(text: string): string {
 
 function validName(name: string): string {
   return name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'unknown_tool'
+}
+
+/** White space alone is as bad as nothing: servers in front of Anthropic's models refuse the whole request for it. */
+function isBlank(text: string): boolean {
+  return text.trim() === ''
 }
 
 function wellFormed(text: string): string {

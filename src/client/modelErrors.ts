@@ -31,6 +31,11 @@ const RATE = /rate[ _-]?limit|too many requests/i
 /** Money, not pace: waiting does not help, another key may. */
 const QUOTA =
   /insufficient_quota|insufficient[ _](?:balance|credits?|funds)|billing|quota.{0,30}exceeded|exceeded.{0,30}quota/i
+/** Google says of a wrong key that the request is invalid; another key may do. */
+const BAD_KEY =
+  /\bapi[ _-]?key (?:is )?(?:not valid|invalid|expired)|(?:invalid|incorrect) api[ _-]?key|API_KEY_INVALID/i
+/** A 403 about the text, not about the key. */
+const MODERATED = /\bmoderation\b|\bflagged\b|content[ _-]?policy/i
 const BUSY =
   /overloaded|server had an error|temporar|unavailable|try again|timeout|timed out|unexpectedly stopped|connection/i
 
@@ -124,6 +129,8 @@ function verdict(status: number | undefined, words: string): { kind: ModelErrorK
     return { kind: 'contextOverflow', retryable: false }
   }
   if (QUOTA.test(words) || status === 402) return { kind: 'rateLimited', retryable: false }
+  if (status === 400 && BAD_KEY.test(words)) return { kind: 'auth', retryable: false }
+  if (status === 403 && MODERATED.test(words)) return { kind: 'refused', retryable: false }
   switch (status) {
     case 401:
     case 403:

@@ -17,7 +17,10 @@ export interface Wire {
   readonly done: boolean
   /** True when at least one byte of the body came. */
   readonly begun: boolean
-  /** Call when the answer is known to be whole: a server that keeps the connection open is waited for no longer than this. */
+  /**
+   * Call when the answer is known to be whole: a server that keeps the connection open is waited for no longer than this,
+   * with comments or in silence.
+   */
   expectEnd(withinMs: number): void
   /** Ends the timer and the connection. Idempotent. */
   close(): void
@@ -27,7 +30,8 @@ export function openWire(options: { fetch?: typeof fetch; idleTimeoutMs: number 
   const { fetch: send = fetch, idleTimeoutMs } = options
   const ending = new AbortController()
   let timer: NodeJS.Timeout | undefined
-  let patienceMs = idleTimeoutMs
+  /** When the connection is given up, whatever else comes; `performance.now()`. */
+  let deadline = Infinity
   let silences = 0
   let done = false
   let begun = false
@@ -35,11 +39,12 @@ export function openWire(options: { fetch?: typeof fetch; idleTimeoutMs: number 
   function listen(): void {
     clearTimeout(timer)
     // After a long pause of this process the timer fires before the bytes that wait are read: they get their turn first.
+    const patienceMs = Math.min(idleTimeoutMs, Math.max(0, deadline - performance.now()))
     timer = setTimeout(() => setImmediate(giveUp, ++silences), patienceMs)
   }
 
   function giveUp(silence: number): void {
-    if (silence === silences) ending.abort(new IdleTimeout(patienceMs))
+    if (silence === silences) ending.abort(new IdleTimeout(idleTimeoutMs))
   }
 
   /** Something came; while it is being dealt with, nobody listens. */
@@ -58,38 +63,48 @@ export function openWire(options: { fetch?: typeof fetch; idleTimeoutMs: number 
   }
 
   async function* read(response: Response): AsyncGenerator<Chunk[]> {
+    const body = response.body as ReadableStream<Uint8Array> | null
+    if (!body) return
     // Proxies that ignore `stream: true` send one JSON body.
-    if (/\bjson\b/.test(response.headers.get('content-type') ?? '')) yield [await wholeBody(response)]
-    else if (response.body) yield* frames(response.body as ReadableStream<Uint8Array>)
+    if (/\bjson\b/.test(response.headers.get('content-type') ?? '')) yield [await wholeBody(body)]
+    else yield* frames(body)
+  }
+
+  /** The text of the body as it comes; between two pieces silence is timed. */
+  async function* texts(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+    const decoder = new TextDecoder()
+    for await (const bytes of body) {
+      heard()
+      begun ||= bytes.length > 0
+      yield decoder.decode(bytes, { stream: true })
+      listen()
+    }
+    yield decoder.decode()
   }
 
   async function* frames(body: ReadableStream<Uint8Array>): AsyncGenerator<Chunk[]> {
     const reader = createFrameReader()
-    const decoder = new TextDecoder()
-    for await (const bytes of body) {
-      heard()
-      begun = true
-      const chunks = reader.push(decoder.decode(bytes, { stream: true }))
+    for await (const text of texts(body)) {
+      const chunks = reader.push(text)
       done = reader.done
       if (chunks.length > 0) yield chunks
       if (reader.error) throw reader.error
       if (done) return
-      listen()
     }
-    const rest = [...reader.push(decoder.decode()), ...reader.end()]
+    const rest = reader.end()
     done = reader.done
     if (rest.length > 0) yield rest
     if (reader.error) throw reader.error
   }
 
-  async function wholeBody(response: Response): Promise<Chunk> {
-    const text = await response.text()
-    begun = text !== ''
-    const body = JSON.parse(text) as Chunk
-    const error = errorIn(body)
+  async function wholeBody(body: ReadableStream<Uint8Array>): Promise<Chunk> {
+    let text = ''
+    for await (const piece of texts(body)) text += piece
+    const answer = JSON.parse(text) as Chunk
+    const error = errorIn(answer)
     if (error) throw error
     done = true
-    return body
+    return answer
   }
 
   return {
@@ -102,7 +117,7 @@ export function openWire(options: { fetch?: typeof fetch; idleTimeoutMs: number 
       return begun
     },
     expectEnd: (withinMs) => {
-      patienceMs = Math.min(withinMs, patienceMs)
+      deadline = Math.min(deadline, performance.now() + withinMs)
     },
     close: () => {
       heard()

@@ -234,6 +234,18 @@ describe('repairs, one by one', () => {
     ])
   })
 
+  test('texts of white space alone are filled in or left out, parts of a message too: some servers refuse them', () => {
+    const picture = { type: 'image_url' as const, image_url: { url: 'data:image/png;base64,AA==' } }
+    const repaired = repairHistory([
+      { role: 'user', content: ' \n' },
+      { role: 'assistant', content: ' ', tool_calls: [call('a', '{}')] },
+      { role: 'tool', tool_call_id: 'a', content: '\n' },
+      { role: 'user', content: [{ type: 'text', text: ' ' }, picture] },
+      { role: 'user', content: [{ type: 'text', text: '' }] },
+    ])
+    expect(repaired.map(({ content }) => content)).toEqual(['(no text)', null, NO_OUTPUT, [picture], '(no text)'])
+  })
+
   test('broken arguments become the JSON of an object that still shows them; a raw line break is mended', () => {
     const [message] = repairHistory([
       {

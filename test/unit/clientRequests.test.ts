@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ChatParams, ChatResponse } from '../../src/client/baseClient.ts'
 import { OpenAIClient, type OpenAIClientOptions } from '../../src/client/openAIClient.ts'
+import { openWire } from '../../src/client/wire.ts'
 import { isAbort, ModelError } from '../../src/shared/errors.ts'
 import type { Message } from '../../src/shared/message.ts'
 import { createGate, type LlmDouble, startLlmDouble } from '../doubles/llm/server.ts'
@@ -199,6 +200,8 @@ describe('keys and retries', () => {
   test.each([
     [{ status: 401 }, 'auth', 1],
     [{ status: 403 }, 'auth', 1],
+    [{ status: 403, error: { error: { message: 'Your input was flagged by moderation' } } }, 'refused', 1],
+    [{ status: 400, error: [{ error: { code: 400, message: 'API key not valid.', status: 'X' } }] }, 'auth', 1],
     [{ status: 404 }, 'refused', 1],
     [
       {
@@ -277,6 +280,37 @@ describe('a stream that breaks', () => {
     llm.reply({ rawPieces: [...Array<string>(100).fill(': keep-alive\n\n'), frame('done'), 'data: [DONE]\n\n'], gate })
     expect((await read(clientOf({ idleTimeoutMs: 500, maxRetries: 0 }))).response.content).toBe('done')
     clearInterval(timer)
+  })
+
+  test('is not taken for one where a proxy keeps a JSON body waiting with blank lines', async () => {
+    const body = JSON.stringify({ choices: [{ message: { content: 'late' }, finish_reason: 'stop' }] })
+    const rawPieces = [...Array<string>(12).fill('\n'), body]
+    llm.reply({ rawPieces, delayMs: 20, contentType: 'application/json' })
+    expect((await read(clientOf({ idleTimeoutMs: 150, maxRetries: 0 }))).response.content).toBe('late')
+  })
+
+  test('does so after its last word no later than the client is willing to wait, whatever keeps it open', async () => {
+    const timers: NodeJS.Timeout[] = []
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        timers.push(setInterval(() => controller.enqueue(new TextEncoder().encode(': keep-alive\n\n')), 5))
+      },
+      cancel: () => timers.forEach(clearInterval),
+    })
+    const wire = openWire({
+      idleTimeoutMs: 5_000,
+      fetch: async (_, init) =>
+        new Response(body.pipeThrough(new TransformStream(), init?.signal ? { signal: init.signal } : {})),
+    })
+    const response = await wire.fetch('http://model.example/')
+    wire.expectEnd(60)
+    const chunks: unknown[] = []
+    const reading = (async () => {
+      for await (const batch of wire.read(response)) chunks.push(...batch)
+    })()
+    await expect(reading).rejects.toThrow('sent nothing')
+    expect(chunks).toEqual([])
+    timers.forEach(clearInterval)
   })
 
   test('before the headers is timed too', async () => {
