@@ -1,3 +1,4 @@
+import type { ChatResponse } from '../client/baseClient.ts'
 import { ModelError } from '../shared/errors.ts'
 import type { Message } from '../shared/message.ts'
 import { wordingFor } from '../shared/wording/wording.ts'
@@ -5,6 +6,7 @@ import { answerOpenCalls } from './answerCalls.ts'
 import { ask, assistantMessage } from './askModel.ts'
 import { push, type ReactOptions, type Run } from './reactOptions.ts'
 import { stuckCall } from './repetition.ts'
+import { unfinishedNote } from './unfinished.ts'
 
 /**
  * Thinks and acts until there is an answer: yields the text pieces of each model call as they come and returns the whole
@@ -44,7 +46,7 @@ function begin(options: ReactOptions): Run {
     context: options.context ?? { threadKey: null, requester: null, workspace: '' },
     callKey: options.callKey ?? ((assistant, index) => `${messages.indexOf(assistant)}:${index}`),
     wording: options.wording ?? wordingFor(undefined),
-    beginsAt: messages.findLastIndex(endsRun) + 1,
+    beginsAt: messages.findLastIndex((message) => endsRun(message) && !options.isSteering?.(message)) + 1,
   }
 }
 
@@ -68,9 +70,14 @@ async function* think(run: Run): AsyncGenerator<string, string | null> {
     const { response, meta } = yield* ask(run, run.messages, tools.length > 0 ? { tools } : {})
     const filtered = response.finish === 'filtered'
     const calls = filtered ? [] : response.toolCalls
-    if (calls.length > 0 || response.content.trim() !== '') {
+    if (calls.length > 0) {
       await push(run, assistantMessage(response, calls), meta)
-      return calls.length > 0 ? null : response.content
+      return null
+    }
+    if (response.content.trim() !== '') {
+      const content = response.content + (yield* unfinished(run, response))
+      await push(run, assistantMessage({ ...response, content }, []), meta)
+      return content
     }
     if (filtered) throw new ModelError('refused', 'the provider stopped the answer before it began')
   }
@@ -88,13 +95,20 @@ async function* sumUp(run: Run): AsyncGenerator<string, string> {
   try {
     const { response, meta } = yield* ask(run, [...run.messages, request], {}, `${warning}\n\n`)
     if (response.content.trim() === '') return yield* conclude(run, warning)
-    const content = `${warning}\n\n${response.content}`
+    const content = `${warning}\n\n${response.content}${yield* unfinished(run, response)}`
     await push(run, assistantMessage({ ...response, content }, []), meta)
     return content
   } catch (error) {
     if (error instanceof ModelError) return yield* conclude(run, warning)
     throw error
   }
+}
+
+/** Yields and returns what people are told of a text that was cut off. */
+async function* unfinished(run: Run, response: ChatResponse): AsyncGenerator<string, string> {
+  const note = unfinishedNote(response, run.wording)
+  if (note) yield note
+  return note
 }
 
 /** An answer that the loop itself gives, saved before it is shown. */

@@ -14,9 +14,12 @@ export interface ReactOptions {
   toolManager: ToolManager
   /**
    * Most model calls that may use tools, default 16. Counted from the messages since the last answer or the person's message
-   * that began the run, so it holds over suspensions. Messages from `nextInput` do not start the count anew.
+   * that began the run, so it holds over suspensions. Messages from `nextInput` do not start the count anew; so that this
+   * holds for a run that is resumed, too, `isSteering` has to know them.
    */
   maxSteps?: number
+  /** True for a message of a person that entered a run under way, as `nextInput` handed it in. Default: none did. */
+  isSteering?: (message: Message) => boolean
   /**
    * Stops the run: every open call gets a result, then an `AbortError` is thrown. Aborted with a `Paused` (shared/errors) as its reason, open
    * calls stay open instead, for whoever resumes the run.

@@ -9,6 +9,8 @@ export interface ModelView {
   messages: Message[]
   /** The number of the record that a message of this view stands for; `undefined` for what the view itself put in. */
   seqOf(message: Message): number | undefined
+  /** True for a message of a person that entered a run under way. */
+  isSteering(message: Message): boolean
 }
 
 const SUMMARY_HEADING = '[Summary of the earlier conversation, written by a model]'
@@ -31,6 +33,7 @@ export function modelView(thread: { readonly records: readonly NumberedRecord[] 
   const shownOf = resultLimits(visible)
   const messages: Message[] = summary ? [user(`${SUMMARY_HEADING}\n${summary.summary}`)] : []
   const seqs = new Map<Message, number>()
+  const steering = new Set<Message>()
 
   let stop: UserMessage | undefined
   for (const { seq, record } of visible) {
@@ -48,9 +51,10 @@ export function modelView(thread: { readonly records: readonly NumberedRecord[] 
     if (message.role === 'tool') message.content = prunedResult(message.content, shownOf(seq))
     messages.push(message)
     seqs.set(message, seq)
+    if (record.steered) steering.add(message)
   }
   if (stop && unanswered(messages).length === 0) messages.push(stop)
-  return { messages, seqOf: (message) => seqs.get(message) }
+  return { messages, seqOf: (message) => seqs.get(message), isSteering: (message) => steering.has(message) }
 }
 
 /** One record as the model sees it: with the name of the person who said it, or marked as background. */

@@ -246,9 +246,27 @@ describe('empty and cut answers', () => {
     const filtered = { finish: 'filtered' as const, toolCalls: [call('echo')] }
     const messages = start()
     const client = new ScriptedClient([{ ...filtered, text: 'I may not' }, filtered])
-    expect(await runReact({ client, messages, toolManager })).toBe('I may not')
+    expect(await runReact({ client, messages, toolManager })).toBe(
+      'I may not\n\n⚠️ The filter of the model provider broke the answer off here.',
+    )
     await expect(runReact({ client, messages: start(), toolManager })).rejects.toMatchObject({ kind: 'refused' })
     expect(ran).toEqual([])
+  })
+
+  it('marks a text that the output limit cut, behind its open code block, and streams the mark too', async () => {
+    const { toolManager } = echoTools()
+    for (const [text, closed] of [
+      ['Half', 'Half'],
+      ['See:\n````js\n```\nlet x', 'See:\n````js\n```\nlet x\n````'],
+      ['```\nlet x\n```\nand', '```\nlet x\n```\nand'],
+    ] as const) {
+      const messages = start()
+      const client = new ScriptedClient([{ finish: 'length', text }])
+      const { pieces, answer } = await drain(streamReact({ client, messages, toolManager }))
+      expect(answer).toBe(`${closed}\n\n⚠️ The answer reached the output limit of the model and breaks off here.`)
+      expect(pieces.join('')).toBe(answer)
+      expect(messages.at(-1)).toEqual({ role: 'assistant', content: answer, cut: true })
+    }
   })
 })
 
@@ -301,6 +319,22 @@ describe('the limit of steps', () => {
     ]
     const client = new ScriptedClient([calling(), { text: 'summary' }])
     const answer = await runReact({ client, messages, toolManager, maxSteps: 2, nextInput: async () => [user('hm?')] })
+    expect(answer).toMatch(/^⚠️ I stopped after 2 steps/)
+  })
+
+  it('is not renewed by messages sent meanwhile when a suspended run goes on', async () => {
+    const { toolManager } = echoTools()
+    const steering = user('hm?')
+    const messages: Message[] = [
+      ...start(),
+      called(call('echo', { x: 1 }, 'a')),
+      { role: 'tool', tool_call_id: 'a', content: 'echo 1' },
+      steering,
+      called(call('echo', { x: 2 }, 'b')),
+    ]
+    const client = new ScriptedClient([{ text: 'summary' }])
+    const isSteering = (message: Message) => message === steering
+    const answer = await runReact({ client, messages, toolManager, maxSteps: 2, isSteering })
     expect(answer).toMatch(/^⚠️ I stopped after 2 steps/)
   })
 

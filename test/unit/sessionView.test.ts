@@ -46,6 +46,11 @@ describe('what the model sees of a thread', () => {
     expect(view.seqOf({ role: 'user', content: 'a' })).toBeUndefined()
   })
 
+  it('knows which messages entered a run under way', () => {
+    const view = modelView(records(says('a'), calls('c1'), result('c1'), { ...says('b'), steered: true } as Body))
+    expect(view.messages.map((message) => view.isSteering(message))).toEqual([false, false, false, true])
+  })
+
   it('begins with the latest summary, followed by what it leaves out', () => {
     const thread = records(
       says('old'),

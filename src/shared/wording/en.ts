@@ -15,6 +15,8 @@ export const en = {
   working: 'is working on it',
   stop: 'Stop',
   stepLimit: (steps: number) => `⚠️ I stopped after ${steps} steps without finishing.`,
+  answerCut: '⚠️ The answer reached the output limit of the model and breaks off here.',
+  answerFiltered: '⚠️ The filter of the model provider broke the answer off here.',
   repeatedCall: (tool: string) =>
     `I am going round in circles: I have called \`${tool}\` several times with the same arguments and got the same result each time. How shall I go on?`,
   // failures during a run, one sentence each

@@ -15,6 +15,8 @@ export const zh: Wording = {
   working: '正在处理',
   stop: '停止',
   stepLimit: (steps) => `⚠️ 我在 ${steps} 步之后停下了，任务还没有完成。`,
+  answerCut: '⚠️ 回答达到了模型的输出上限，到此中断。',
+  answerFiltered: '⚠️ 回答在此被模型服务商的内容过滤器中断。',
   repeatedCall: (tool) => `我在原地打转：我用同样的参数多次调用了 \`${tool}\`，每次结果都一样。接下来该怎么做？`,
   modelUnreachable: '暂时连不上模型；请稍后再试，或请维护者查看日志。',
   modelRefusedKey: '模型服务器不接受我的密钥；需要维护者检查。',
