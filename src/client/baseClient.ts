@@ -1,4 +1,4 @@
-import type { Message, ToolCall, Usage } from '../shared/message.ts'
+import type { AssistantMessage, Message, ToolCall, Usage } from '../shared/message.ts'
 
 /** A tool as the model API is told of it. */
 export interface ToolSchema {
@@ -45,7 +45,7 @@ export interface ChatResponse {
   rawFinish?: string
   /** The model's words for declining, where the provider sends them apart from the text; `content` holds them too then. */
   refusal?: string
-  reasoning?: { field: string; text: string; provider: string; model: string }
+  reasoning?: NonNullable<AssistantMessage['reasoning']>
 }
 
 /** Talks to a model. Callers depend on this, never on a provider. One client serves many threads at once: it keeps no state of one answer. */

@@ -79,6 +79,8 @@ function assistantToWire(message: AssistantMessage, model: string, compat: Compa
     ...wire,
     // The turns of other models have none of this model's reasoning; an empty one is accepted in its place.
     ...(compat.replayReasoning ? { [compat.replayReasoning]: own ? reasoning.text : '' } : {}),
+    // Only a server that sent them gets them back.
+    ...(own && reasoning.details ? { reasoning_details: reasoning.details } : {}),
     tool_calls: calls.map(({ extra_content: extra, ...call }) => {
       if (compat.extraContent === 'drop') return call
       const kept = extra ?? (compat.extraContent === 'signature' ? FOREIGN_SIGNATURE : undefined)

@@ -2,6 +2,7 @@ import { ModelError } from '../shared/errors.ts'
 import { isJsonObject } from '../shared/toolArguments.ts'
 import type { ChatResponse } from './baseClient.ts'
 import { createCallAssembly } from './callAssembly.ts'
+import { createReasoningAssembly } from './reasoningAssembly.ts'
 import { createThinkFilter } from './thinkFilter.ts'
 import { countsSomething, type Prices, readUsage } from './usage.ts'
 
@@ -61,16 +62,13 @@ const FINISH: Record<string, Finish> = {
 }
 /** Where several choices end differently, the one that forbids most counts. */
 const WEIGHT: Record<Finish, number> = { stop: 0, toolCalls: 1, length: 2, filtered: 3, error: 4 }
-/** Fields under which reasoning comes; the first that is not empty is taken, because some servers fill two with the same. */
-const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_text']
 
 export function createStreamAssembly(options: AssemblyOptions): StreamAssembly {
   const calls = createCallAssembly(options.toolNames)
+  const reasoning = createReasoningAssembly()
   const think = createThinkFilter()
   let content = ''
   let refusal = ''
-  let reasoning = ''
-  let reasoningField = ''
   let finish: Finish | null = null
   let rawFinish = ''
   let usage: Json | null = null
@@ -98,7 +96,7 @@ export function createStreamAssembly(options: AssemblyOptions): StreamAssembly {
     if (delta) {
       for (const entry of Array.isArray(delta.tool_calls) ? delta.tool_calls : []) calls.push(entry, index)
       if (isObject(delta.function_call)) calls.push({ index: 0, function: delta.function_call }, index)
-      noteReasoning(delta)
+      reasoning.push(delta)
       if (typeof delta.refusal === 'string') refusal += delta.refusal
       // Only one answer was asked for: text of a second choice would be another version of it.
       if (hasText(delta.content)) textChoice ??= index
@@ -114,26 +112,15 @@ export function createStreamAssembly(options: AssemblyOptions): StreamAssembly {
     for (const part of Array.isArray(text) ? text : []) {
       if (!isObject(part)) continue
       if (typeof part.text === 'string') visible += reveal(think.push(part.text))
-      else if (part.thinking !== undefined) noteThought(textOfParts(part.thinking), 'thinking')
+      else if (part.thinking !== undefined) reasoning.note(textOfParts(part.thinking), 'thinking')
     }
     return visible
   }
 
   function reveal({ text, thought }: { text: string; thought: string }): string {
-    noteThought(thought, 'think')
+    reasoning.note(thought, 'think')
     content += text
     return text
-  }
-
-  function noteThought(text: string, field: string): void {
-    if (text === '') return
-    reasoning += text
-    reasoningField ||= field
-  }
-
-  function noteReasoning(delta: Json): void {
-    const field = REASONING_FIELDS.find((name) => typeof delta[name] === 'string' && delta[name] !== '')
-    if (field) noteThought(delta[field] as string, field)
   }
 
   /** Beside the choices, inside of one (Moonshot), under `x_groq`; more than once. The last that counts something holds. */
@@ -152,6 +139,7 @@ export function createStreamAssembly(options: AssemblyOptions): StreamAssembly {
   function soFar(): ChatResponse {
     const toolCalls = calls.calls()
     const ended = finish === null || finish === 'error' ? 'stop' : finish
+    const thoughts = reasoning.soFar()
     const prices = options.prices?.(model) ?? options.prices?.(options.model)
     return {
       content: content || refusal,
@@ -162,9 +150,7 @@ export function createStreamAssembly(options: AssemblyOptions): StreamAssembly {
       finish: ended === 'length' || ended === 'filtered' ? ended : toolCalls.length > 0 ? 'toolCalls' : 'stop',
       ...(rawFinish ? { rawFinish } : {}),
       ...(refusal ? { refusal } : {}),
-      ...(reasoning
-        ? { reasoning: { field: reasoningField, text: reasoning, provider: options.provider, model: options.model } }
-        : {}),
+      ...(thoughts ? { reasoning: { ...thoughts, provider: options.provider, model: options.model } } : {}),
     }
   }
 

@@ -36,8 +36,8 @@ export interface AssistantMessage {
   tool_calls?: ToolCall[]
   /** True when the output limit cut the answer: none of its calls may run. Ours alone; not part of the wire format. */
   cut?: true
-  /** Reasoning that some providers want back; `field` is the name it came under. */
-  reasoning?: { field: string; text: string; provider: string; model: string }
+  /** Reasoning that some providers want back; `field` is the name it came under, `details` OpenRouter's parts, unchanged. */
+  reasoning?: { field: string; text: string; provider: string; model: string; details?: unknown[] }
 }
 
 export interface ToolMessage {

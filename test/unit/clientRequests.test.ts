@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { ChatParams, ChatResponse } from '../../src/client/baseClient.ts'
+import { type ChatParams, type ChatResponse, toToolCalls } from '../../src/client/baseClient.ts'
 import { OpenAIClient, type OpenAIClientOptions } from '../../src/client/openAIClient.ts'
 import { openWire } from '../../src/client/wire.ts'
 import { isAbort, ModelError } from '../../src/shared/errors.ts'
@@ -171,6 +171,42 @@ describe('the request', () => {
     await client.chat(history, { model: 'another' })
     expect(llm.requests.slice(1).map(({ body }) => body.messages[1]!.reasoning_content)).toEqual(['Hm.', ''])
     expect(llm.requests.slice(1).every(({ body }) => !('reasoning' in body.messages[1]!))).toBe(true)
+  })
+
+  test('sends the parts of reasoning back as they came, put together, to the model they came from', async () => {
+    const frame = (delta: object, finish: string | null = null) =>
+      `data: ${JSON.stringify({ choices: [{ delta, finish_reason: finish }] })}\n\n`
+    const text = (piece: string, signature: string | null) => ({
+      reasoning: piece,
+      reasoning_details: [{ type: 'reasoning.text', text: piece, signature, index: 0 }],
+    })
+    const sealed = { type: 'reasoning.encrypted', data: 'c2VhbGVk', id: 'c1', index: 1 }
+    const calls = [{ index: 0, id: 'c1', function: { name: 'now', arguments: '{}' } }]
+    llm.reply(
+      {
+        rawPieces: [
+          frame(text('Let me ', null)),
+          frame(text('think.', 'sig')),
+          frame({ reasoning_details: [sealed], tool_calls: calls }, 'tool_calls'),
+        ],
+      },
+      { text: 'ok' },
+      { text: 'ok' },
+    )
+    const client = clientOf()
+    const { reasoning, toolCalls } = await client.chat(HELLO)
+    expect(reasoning).toMatchObject({ field: 'reasoning', text: 'Let me think.' })
+    const history: Message[] = [
+      ...HELLO,
+      { role: 'assistant', content: null, reasoning: reasoning!, tool_calls: toToolCalls(toolCalls) },
+      { role: 'tool', tool_call_id: 'c1', content: '12:00' },
+    ]
+    await client.chat(history)
+    await client.chat(history, { model: 'another' })
+    expect(llm.requests.slice(1).map(({ body }) => body.messages[1]!.reasoning_details)).toEqual([
+      [{ type: 'reasoning.text', text: 'Let me think.', signature: 'sig', index: 0 }, sealed],
+      undefined,
+    ])
   })
 })
 

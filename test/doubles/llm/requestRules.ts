@@ -214,10 +214,16 @@ function toolContentProblems(content: unknown, refuse: Refuse): void {
   else if (content === '') refuse('Invalid content: a tool result must not be empty.', 'content')
 }
 
+/** OpenAI's, and those under which other servers want reasoning back. */
+const ASSISTANT_FIELDS = new Set([
+  ...['role', 'content', 'tool_calls', 'refusal', 'name'],
+  ...['reasoning_content', 'reasoning', 'reasoning_details'],
+])
+
 function assistantProblems(message: Json, usedIds: Set<string>, refuse: Refuse): string[] {
   const { content, tool_calls: calls } = message
   for (const field of Object.keys(message)) {
-    if (!['role', 'content', 'tool_calls', 'refusal', 'name', 'reasoning_content', 'reasoning'].includes(field)) {
+    if (!ASSISTANT_FIELDS.has(field)) {
       refuse(`Unknown parameter: '${field}'.`, field)
     }
   }
