@@ -21,6 +21,11 @@ export interface ChatParams {
    * this call so far is void". Without it an error after the first piece ends the stream.
    */
   onRestart?: (cause: Error) => void
+  /**
+   * Told of each attempt that began to answer and came to nothing (it broke, was empty, or was stopped), because its tokens
+   * are paid for, too. Counts that the server did not report by then are our estimate. Awaited.
+   */
+  onLostCall?: (call: Pick<ChatResponse, 'model' | 'usage'>) => Promise<void> | void
 }
 
 /** A call as the model made it. `arguments` is its JSON text, valid or not. */

@@ -9,7 +9,7 @@ import { abortError, BrokenStream, toModelError } from './modelErrors.ts'
 import { OPTIONAL_FIELDS, type OptionalField, requestBody } from './requestBody.ts'
 import type { Chunk } from './sseFrames.ts'
 import { createStreamAssembly, type StreamAssembly } from './streamAssembly.ts'
-import type { Prices } from './usage.ts'
+import { estimateUsage, type Prices } from './usage.ts'
 import { openWire, type Wire } from './wire.ts'
 
 export interface OpenAIClientOptions {
@@ -95,12 +95,14 @@ export class OpenAIClient extends BaseClient {
       for (let attempt = 0; attempt <= maxRetries; attempt++) {
         if (last && attempt > 0) await this.#pause(last, attempt, params.signal)
         let open: OpenStream | undefined
+        let returned = false
         try {
           open = await this.#open(apiKeys[key]!, messages, params)
           const response = yield* this.#read(open, params.signal)
           this.#goodKey = key
           // An empty answer is asked for once more; the second one is the answer.
-          if (!isEmpty(response) || last?.kind === 'emptyResponse' || attempt === maxRetries) return response
+          returned = !isEmpty(response) || last?.kind === 'emptyResponse' || attempt === maxRetries
+          if (returned) return response
           last = new ModelError('emptyResponse', 'The model server sent an empty answer.', { retryable: true })
         } catch (error) {
           if (params.signal?.aborted) throw abortError(params.signal)
@@ -121,6 +123,7 @@ export class OpenAIClient extends BaseClient {
           if (!sameKey) break
         } finally {
           open?.wire.close()
+          if (open?.assembly.begun && !returned) await this.#tellLost(open.assembly.soFar(), messages, params)
         }
       }
     }
@@ -217,6 +220,14 @@ export class OpenAIClient extends BaseClient {
     } catch (error) {
       throw signal?.aborted ? abortError(signal) : error
     }
+  }
+
+  async #tellLost(answer: ChatResponse, messages: readonly Message[], params: ChatParams): Promise<void> {
+    const { model } = answer
+    const reported = answer.usage.inputTokens !== undefined || answer.usage.outputTokens !== undefined
+    const prices = this.#options.prices?.[model] ?? this.#options.prices?.[this.#modelOf(params)]
+    const usage = reported ? answer.usage : estimateUsage({ messages, tools: params.tools }, answer, prices)
+    await params.onLostCall?.({ model, usage })
   }
 
   #exhausted(last: ModelError, failures: number): ModelError {

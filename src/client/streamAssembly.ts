@@ -12,6 +12,8 @@ export interface StreamAssembly {
   push(chunk: unknown): string
   /** Text held back until the end of the stream (the start of what might have become a hidden block). */
   flush(): string
+  /** True once any chunk came. */
+  readonly begun: boolean
   /** True once the server has said how the answer ended, and that it did not fail. */
   readonly answered: boolean
   /** What came so far, as it stands. */
@@ -175,6 +177,9 @@ export function createStreamAssembly(options: AssemblyOptions): StreamAssembly {
   return {
     push,
     flush: () => reveal(think.end()),
+    get begun() {
+      return anything
+    },
     get answered() {
       return finish !== null && finish !== 'error'
     },

@@ -1,4 +1,6 @@
-import type { Usage } from '../shared/message.ts'
+import type { Message, Usage } from '../shared/message.ts'
+import { estimateTokens, messageTokens } from '../shared/tokenEstimate.ts'
+import type { ChatResponse, ToolCallInfo, ToolSchema } from './baseClient.ts'
 
 /** US dollars per million tokens. Without `cached_input` cached tokens cost as much as others. */
 export interface Prices {
@@ -39,6 +41,25 @@ export function readUsage(usage: Json, prices?: Prices): Usage {
   const cost = reportedCost(usage) ?? (prices && computedCost(read, count(usage.total_tokens), prices))
   if (cost !== undefined) read.costUsd = cost
   return read
+}
+
+/** What an answer took of which the server reported nothing, as far as can be told: marked as an estimate. */
+export function estimateUsage(
+  sent: { messages: readonly Message[]; tools?: readonly ToolSchema[] | undefined },
+  answer: ChatResponse,
+  prices?: Prices,
+): Usage {
+  const { content, toolCalls, reasoning } = answer
+  const tools = sent.tools ? estimateTokens(JSON.stringify(sent.tools)) : 0
+  const inputTokens = sent.messages.reduce((sum, message) => sum + messageTokens(message), tools)
+  const outputTokens = estimateTokens([content, reasoning?.text ?? '', ...toolCalls.map(textOfCall)].join(''))
+  const read: Usage = { inputTokens, outputTokens, estimated: true }
+  const cost = prices && computedCost(read, undefined, prices)
+  return cost === undefined ? read : { ...read, costUsd: cost }
+}
+
+function textOfCall(call: ToolCallInfo): string {
+  return call.name + call.arguments
 }
 
 function reportedCost(usage: Json): number | undefined {

@@ -1,9 +1,10 @@
 import { stopError } from '../agent/reactOptions.ts'
 import type { Message } from '../shared/message.ts'
 import type { MarkRecord, ThreadRecord } from '../shared/record.ts'
+import { estimateTokens } from '../shared/tokenEstimate.ts'
 import { type CompactionPlan, type ContextBudget, planCompaction } from './compactionPlan.ts'
 import { type SummaryParts, summarise } from './compactionSummary.ts'
-import { contextSize, estimateTokens } from './compactionTokens.ts'
+import { contextSize } from './compactionTokens.ts'
 import type { Thread } from './thread.ts'
 import { latestSummary, modelView } from './view.ts'
 

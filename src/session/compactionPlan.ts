@@ -1,6 +1,7 @@
 import { type Message, unanswered } from '../shared/message.ts'
 import type { MarkRecord, MessageRecord } from '../shared/record.ts'
-import { contextSize, messageTokens } from './compactionTokens.ts'
+import { messageTokens } from '../shared/tokenEstimate.ts'
+import { contextSize } from './compactionTokens.ts'
 import { prunedResult } from './prunedResult.ts'
 import type { NumberedRecord } from './thread.ts'
 import { modelView } from './view.ts'

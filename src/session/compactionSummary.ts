@@ -3,7 +3,7 @@ import type { PromptManager } from '../prompt/promptManager.ts'
 import { isAbort, ModelError, messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import { type Message, textOf } from '../shared/message.ts'
-import { estimateTokens } from './compactionTokens.ts'
+import { estimateTokens } from '../shared/tokenEstimate.ts'
 import { prunedResult } from './prunedResult.ts'
 
 export interface SummaryParts {

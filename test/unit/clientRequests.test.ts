@@ -303,6 +303,30 @@ describe('a stream that breaks', () => {
     expect(seen).toEqual(['one ', 'restart: unreachable', 'whole'])
   })
 
+  test('has cost something all the same: what it took is told, estimated where the server did not report it', async () => {
+    const lost: unknown[] = []
+    const onLostCall: NonNullable<ChatParams['onLostCall']> = (call) => void lost.push(call)
+    const prices = { m: { input: 1e6, output: 1e6 } }
+    const estimate = { model: 'm', usage: { inputTokens: 6, outputTokens: 2, estimated: true, costUsd: 8 } }
+    const client = clientOf({ prices })
+
+    llm.reply({ text: ['half'], end: 'cut' }, { text: '', usage: { prompt_tokens: 9 } }, { text: 'whole' })
+    expect((await client.chat(HELLO, { onLostCall })).content).toBe('whole')
+    expect(lost.splice(0)).toMatchObject([{ usage: { estimated: true } }, { usage: { inputTokens: 9 } }])
+
+    const stop = new AbortController()
+    llm.reply({ text: ['abcdefgh', 'never seen'], gate: createGate() }, { text: ['abcdefgh'], end: 'stall' })
+    const silent = client.streamChat(HELLO, { onLostCall, signal: stop.signal })
+    const waiting = silent.next()
+    await llm.waitForRequests(4)
+    stop.abort()
+    await expect(waiting).rejects.toThrow('aborted')
+    const left = client.streamChat(HELLO, { onLostCall })
+    await left.next()
+    await left.return(undefined as never)
+    expect(lost.at(-1)).toEqual(estimate)
+  })
+
   test('by silence is noticed by the byte: keep-alive comments hold it open, nothing else does', async () => {
     const frame = (content: string) => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`
     llm.reply({ text: ['a'], end: 'stall' })

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { planCompaction } from '../../src/session/compactionPlan.ts'
-import { contextSize, estimateTokens, messageTokens } from '../../src/session/compactionTokens.ts'
+import { contextSize } from '../../src/session/compactionTokens.ts'
 import { prunedResult } from '../../src/session/prunedResult.ts'
 import { modelView } from '../../src/session/view.ts'
+import { estimateTokens, messageTokens } from '../../src/shared/tokenEstimate.ts'
 import { createThread, words } from './compactionThread.ts'
 
 const budget = { contextTokens: 10_000, keepRecentTokens: 2_000 }
