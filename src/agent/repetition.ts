@@ -1,4 +1,5 @@
 import type { Message, ToolCall } from '../shared/message.ts'
+import { READ_RESULT } from '../tool/resultKeeper.ts'
 
 /** From this many identical calls on, each result carries the hint. */
 const HINT_AT = 3
@@ -7,6 +8,9 @@ const STOP_AT = 5
 
 const HINT =
   '\n\n[Hint: this very call was made before in this run. If its result does not help, try another way or ask the people in the thread.]'
+
+/** Names the call under which a long result was kept: the one thing in which two equal results differ. */
+const KEPT_AS = new RegExp(`${READ_RESULT} with call "[^"\\n]*"`)
 
 /** The observation of a call, with a hint when the same call was answered often before. `messages` are those of the run. */
 export function withHint(observation: string, call: ToolCall, messages: readonly Message[]): string {
@@ -39,16 +43,25 @@ function answeredCalls(messages: readonly Message[]): Answered[] {
     const at = open.findIndex(({ id }) => id === message.tool_call_id)
     if (at < 0) continue
     const [call] = open.splice(at, 1)
-    found.push({ call: call!, identity: identity(call!), result: message.content.replace(HINT, '') })
+    found.push({
+      call: call!,
+      identity: identity(call!),
+      result: message.content.replace(HINT, '').replace(KEPT_AS, ''),
+    })
   }
   return found
 }
 
-/** Name and arguments, whatever the white space between them. */
+/** Name and arguments, whatever the white space between them and the order of the keys. */
 function identity({ function: { name, arguments: args } }: ToolCall): string {
   try {
-    return `${name} ${JSON.stringify(JSON.parse(args))}`
+    return `${name} ${JSON.stringify(JSON.parse(args, sorted))}`
   } catch {
     return `${name} ${args.trim() || '{}'}`
   }
+}
+
+function sorted(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }

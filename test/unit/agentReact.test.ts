@@ -7,6 +7,7 @@ import { ScriptedClient } from '../../src/client/scriptedClient.ts'
 import { isAbort, ModelError, Paused } from '../../src/shared/errors.ts'
 import { type Message, type UserMessage, unanswered } from '../../src/shared/message.ts'
 import type { Approver, Verdict } from '../../src/tool/approver.ts'
+import { readResultTool } from '../../src/tool/resultKeeper.ts'
 import { ToolManager } from '../../src/tool/toolManager.ts'
 import { call, called, drain, isWellFormed } from './agentScript.ts'
 import { people } from './people.ts'
@@ -364,6 +365,22 @@ describe('identical calls', () => {
     const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content as string)
     expect(results.map((text) => text.includes('[Hint:'))).toEqual([false, false, true, true, true])
     expect(messages.at(-1)).toEqual({ role: 'assistant', content: answer })
+  })
+
+  it('are the same whatever the order of their keys, and whatever name their long results were kept under', async () => {
+    const keeper = { keep: async (_: string, { callKey }: { callKey: string }) => callKey, read: async () => undefined }
+    const toolManager = new ToolManager({ keeper })
+    toolManager.register(readResultTool(keeper))
+    toolManager.tool(
+      { name: 'list', description: '', parameters: z.object({ a: z.number(), b: z.number() }), permission: 'safe' },
+      () => 'line\n'.repeat(3_000),
+    )
+    const turns = Array.from({ length: 6 }, (_, at) => (at % 2 ? '{"a":1,"b":2}' : '{"b":2,"a":1}'))
+    const client = new ScriptedClient(turns.map((args) => ({ toolCalls: [call('list', args)] })))
+    const messages = start()
+    expect(await runReact({ client, messages, toolManager })).toMatch(/going round in circles.*`list`/)
+    const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content)
+    expect(new Set(results).size).toBe(5)
   })
 
   it('may go on as long as their results differ', async () => {
