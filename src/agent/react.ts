@@ -66,6 +66,7 @@ function stepsTaken(run: Run): number {
 /** One model call. Resolves to the answer, or to `null` when the model made calls instead. */
 async function* think(run: Run): AsyncGenerator<string, string | null> {
   const tools = run.toolManager.toOpenAISchema()
+  let usedUp = false
   for (let attempt = 1; attempt <= 2; attempt++) {
     const { response, meta } = yield* ask(run, run.messages, tools.length > 0 ? { tools } : {})
     const filtered = response.finish === 'filtered'
@@ -80,7 +81,10 @@ async function* think(run: Run): AsyncGenerator<string, string | null> {
       return content
     }
     if (filtered) throw new ModelError('refused', 'the provider stopped the answer before it began')
+    usedUp = response.finish === 'length'
   }
+  // All of the output went into thinking.
+  if (usedUp) return yield* conclude(run, run.wording.answerCut)
   // An empty assistant message is not stored: strict providers would refuse the whole history from then on.
   return ''
 }

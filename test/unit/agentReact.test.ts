@@ -222,6 +222,15 @@ describe('empty and cut answers', () => {
     expect(messages).toEqual(start())
   })
 
+  it('says so when the output limit was reached twice before a word of the answer', async () => {
+    const { toolManager } = echoTools()
+    const messages = start()
+    const cut = { finish: 'length' as const, text: '' }
+    const answer = await runReact({ client: new ScriptedClient([cut, cut]), messages, toolManager })
+    expect(answer).toBe('⚠️ The answer reached the output limit of the model and breaks off here.')
+    expect(messages.slice(2)).toEqual([{ role: 'assistant', content: answer }])
+  })
+
   it('runs no call of an answer that the output limit cut, and tells the model (TL-09)', async () => {
     const { toolManager, ran } = echoTools()
     const messages = start()
