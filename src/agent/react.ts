@@ -80,6 +80,7 @@ async function* think(run: Run): AsyncGenerator<string, string | null> {
       await push(run, assistantMessage({ ...response, content }, []), meta)
       return content
     }
+    await run.params?.onLostCall?.(response)
     if (filtered) throw new ModelError('refused', 'the provider stopped the answer before it began')
     usedUp = response.finish === 'length'
   }
@@ -98,7 +99,10 @@ async function* sumUp(run: Run): AsyncGenerator<string, string> {
   }
   try {
     const { response, meta } = yield* ask(run, [...run.messages, request], {}, `${warning}\n\n`)
-    if (response.content.trim() === '') return yield* conclude(run, warning)
+    if (response.content.trim() === '') {
+      await run.params?.onLostCall?.(response)
+      return yield* conclude(run, warning)
+    }
     const content = `${warning}\n\n${response.content}${yield* unfinished(run, response)}`
     await push(run, assistantMessage({ ...response, content }, []), meta)
     return content

@@ -226,7 +226,10 @@ describe('empty and cut answers', () => {
     const { toolManager } = echoTools()
     const messages = start()
     const cut = { finish: 'length' as const, text: '' }
-    const answer = await runReact({ client: new ScriptedClient([cut, cut]), messages, toolManager })
+    const lost: string[] = []
+    const params = { onLostCall: ({ model }: { model: string }) => void lost.push(model) }
+    const answer = await runReact({ client: new ScriptedClient([cut, cut]), messages, toolManager, params })
+    expect(lost).toHaveLength(2)
     expect(answer).toBe('⚠️ The answer reached the output limit of the model and breaks off here.')
     expect(messages.slice(2)).toEqual([{ role: 'assistant', content: answer }])
   })
