@@ -23,8 +23,8 @@ export interface AuditorOptions {
   rules?: readonly AuditRule[]
   /** How long the model may take, in milliseconds. Default 60,000. */
   timeoutMs?: number
-  /** Told of each response, for the record of usage. */
-  onModelCall?: (response: ChatResponse) => Promise<void> | void
+  /** Told of each response, and of attempts that came to nothing, for the record of usage. */
+  onModelCall?: (call: Pick<ChatResponse, 'model' | 'usage'>) => Promise<void> | void
 }
 
 export interface Verdict {
@@ -74,6 +74,7 @@ export function createAuditor(options: AuditorOptions): Auditor {
         const request = promptManager.render('auditors', role, { content: inTags(text) })
         response = await client.chat(request, {
           maxTokens: MOST_VERDICT_TOKENS,
+          ...(onModelCall && { onLostCall: onModelCall }),
           signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
         })
       } catch (error) {

@@ -17,7 +17,7 @@ export interface ScriptedStep {
   error?: Error
   /**
    * An error that may be recovered from: where the caller allows a restart, it is told, and the next step of the script
-   * answers this call; else it is thrown like `error`.
+   * answers this call; else it is thrown like `error`. `usage` is what it took.
    */
   broken?: Error
   /** Waited for before the first piece and before each further one: a gate, or a delay on the test's own clock. */
@@ -85,6 +85,7 @@ export class ScriptedClient extends BaseClient {
       if (pieces.length === 0) await this.#pause(step, 0, params.signal)
       if (step.error) throw step.error
       if (!step.broken) return this.#response(step, pieces.join(''), params)
+      if (step.usage) await params.onLostCall?.({ model: params.model ?? this.model, usage: step.usage })
       if (!params.onRestart) throw step.broken
       params.onRestart(step.broken)
     }

@@ -13,8 +13,8 @@ export interface SummaryParts {
   signal: AbortSignal
   /** How long one attempt may take. Default 120,000 ms. */
   timeoutMs?: number
-  /** Told of each response, for the record of usage. */
-  onModelCall?: ((response: ChatResponse) => Promise<void> | void) | undefined
+  /** Told of each response, and of attempts that came to nothing, for the record of usage. */
+  onModelCall?: ((call: Pick<ChatResponse, 'model' | 'usage'>) => Promise<void> | void) | undefined
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000
@@ -66,7 +66,7 @@ async function ask(
   earlier: string | undefined,
   conversation: string,
   requestTokens: number,
-  { client, promptManager, signal, timeoutMs = DEFAULT_TIMEOUT_MS }: SummaryParts,
+  { client, promptManager, signal, timeoutMs = DEFAULT_TIMEOUT_MS, onModelCall }: SummaryParts,
 ): Promise<ChatResponse> {
   const request = promptManager.render('agents', 'summarizer', {
     summary: inTags(earlier ?? '(none)'),
@@ -74,6 +74,7 @@ async function ask(
   })
   try {
     return await client.chat(request, {
+      ...(onModelCall && { onLostCall: onModelCall }),
       maxTokens: Math.max(1_000, Math.min(MOST_SUMMARY_TOKENS, Math.floor(requestTokens / 2))),
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     })

@@ -126,10 +126,11 @@ describe('an auditor', () => {
     expect((await auditor([]).audit(' \n')).passed).toBe(true)
   })
 
-  it('reports its model call for the record of usage', async () => {
-    const calls: ChatResponse[] = []
+  it('reports its model call for the record of usage, and what a broken one took', async () => {
+    const calls: Pick<ChatResponse, 'usage'>[] = []
+    const broken = { broken: new Error('cut'), usage: { inputTokens: 7 } }
     const step = { text: '{"passed": false}', usage: { inputTokens: 9 } }
-    await auditor([step], { onModelCall: (response) => void calls.push(response) }).audit('hello')
-    expect(calls.map(({ usage }) => usage)).toEqual([{ inputTokens: 9 }])
+    await auditor([broken, step], { onModelCall: (response) => void calls.push(response) }).audit('hello')
+    expect(calls.map(({ usage }) => usage)).toEqual([{ inputTokens: 7 }, { inputTokens: 9 }])
   })
 })

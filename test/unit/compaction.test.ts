@@ -260,19 +260,20 @@ describe('compaction', () => {
     expect(thread.marks()).toEqual([])
   })
 
-  it('reports each model call for the record of usage', async () => {
-    const calls: ChatResponse[] = []
+  it('reports each model call for the record of usage, broken ones too', async () => {
+    const calls: Pick<ChatResponse, 'usage'>[] = []
     const usage = { inputTokens: 5 }
     await compact(
       longTalk(),
       [
         { text: '', usage },
+        { broken: new Error('cut'), usage },
         { text: 'S', usage },
       ],
       {
         onModelCall: (response) => void calls.push(response),
       },
     )
-    expect(calls.map((call) => call.usage)).toEqual([usage, usage])
+    expect(calls.map((call) => call.usage)).toEqual([usage, usage, usage])
   })
 })
