@@ -19,6 +19,8 @@ interface Draft {
   ids: Set<string>
   name: string
   args: string
+  /** Whether `args` ends as an object does: most pieces don't, and parsing all of it for each would take for ever. */
+  closes: boolean
   extraContent: unknown
 }
 
@@ -57,10 +59,10 @@ export function createCallAssembly(toolNames: ReadonlySet<string>): CallAssembly
     const otherId = piece.id !== '' && !sameId && draft.id !== ''
     if (!piece.name) {
       // Without a name it continues, unless a new id shows up once the call before it is whole.
-      return otherId && isJsonObject(draft.args)
+      return otherId && isWhole(draft)
     }
     if (!draft.name) return otherId && draft.args !== ''
-    if (isJsonObject(draft.args)) {
+    if (isWhole(draft)) {
       if (otherId || piece.name !== draft.name) return true
       return isJsonObject(piece.args) && piece.args !== draft.args
     }
@@ -77,7 +79,14 @@ export function createCallAssembly(toolNames: ReadonlySet<string>): CallAssembly
 
   function open(piece: Piece): Draft {
     const taken = piece.id === '' || drafts.some((draft) => draft.ids.has(piece.id))
-    const draft: Draft = { id: taken ? '' : piece.id, ids: new Set(), name: '', args: '', extraContent: undefined }
+    const draft: Draft = {
+      id: taken ? '' : piece.id,
+      ids: new Set(),
+      name: '',
+      args: '',
+      closes: false,
+      extraContent: undefined,
+    }
     drafts.push(draft)
     return draft
   }
@@ -92,7 +101,8 @@ export function createCallAssembly(toolNames: ReadonlySet<string>): CallAssembly
       else if (piece.name !== draft.name && continuesName(draft, piece.name)) draft.name += piece.name
     }
     // The same whole call sent twice is one call.
-    if (piece.args !== draft.args || !isJsonObject(draft.args)) draft.args += piece.args
+    if (piece.args !== draft.args || !isWhole(draft)) draft.args += piece.args
+    if (piece.args.trim() !== '') draft.closes = piece.args.trimEnd().endsWith('}')
     if (piece.extraContent !== undefined) draft.extraContent = merged(draft.extraContent, piece.extraContent)
   }
 
@@ -110,6 +120,10 @@ export function createCallAssembly(toolNames: ReadonlySet<string>): CallAssembly
   }
 
   return { push, calls }
+}
+
+function isWhole(draft: Draft): boolean {
+  return draft.closes && isJsonObject(draft.args)
 }
 
 function readPiece(entry: Record<string, unknown>): Piece {

@@ -73,3 +73,16 @@ test('hidden thinking never shows, and the answer behind it always does, however
     }),
   )
 })
+
+test('a long call that comes with id and name in every piece takes no longer than its length asks for', () => {
+  const assembly = createStreamAssembly({ model: 'm', provider: 'p', toolNames: new Set(['write_file']) })
+  const args = JSON.stringify({ path: 'a', content: 'x'.repeat(300_000) })
+  const startedAt = performance.now()
+  for (let at = 0; at < args.length; at += 4) {
+    const called = { name: 'write_file', arguments: args.slice(at, at + 4) }
+    assembly.push({ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: 'c1', function: called }] } }] })
+  }
+  expect(assembly.soFar().toolCalls.map((call) => call.arguments === args)).toEqual([true])
+  // 24 s when all of it was parsed again for each piece, 0.1 s otherwise.
+  expect(performance.now() - startedAt).toBeLessThan(5_000)
+})
