@@ -21,32 +21,38 @@ export interface FrameReader {
 export type Chunk = Record<string, unknown>
 
 export function createFrameReader(): FrameReader {
-  let buffer = ''
-  let searchFrom = 0
+  /** The pieces of a frame that is not complete yet; joined once only, because a frame may come in many. */
+  let held: string[] = []
+  let last = ''
   let dropLineFeed = false
   let done = false
   let error: ModelError | null = null
 
   function push(text: string): Chunk[] {
-    buffer += unixLines(text)
+    const lines = unixLines(text)
+    const completes = `${last}${lines}`.includes('\n\n')
+    hold(lines)
     const chunks: Chunk[] = []
-    let from = 0
-    while (!done && !error) {
-      const end = buffer.indexOf('\n\n', Math.max(from, searchFrom))
-      if (end < 0) break
-      read(buffer.slice(from, end), chunks)
-      from = end + 2
-      searchFrom = from
-    }
-    buffer = buffer.slice(from)
-    searchFrom = Math.max(0, buffer.length - 1)
+    if (!completes) return chunks
+    const frames = held.join('').split('\n\n')
+    const rest = frames.pop()!
+    for (const frame of frames) if (!done && !error) read(frame, chunks)
+    held = []
+    last = ''
+    hold(rest)
     return chunks
   }
 
+  function hold(lines: string): void {
+    if (lines === '') return
+    held.push(lines)
+    last = lines.at(-1)!
+  }
+
   function end(): Chunk[] {
-    const rest = buffer
+    const rest = held.join('')
     const chunks: Chunk[] = []
-    buffer = ''
+    held = []
     if (done || error || rest.trim() === '') return chunks
     // A connection that ended inside of a frame is a cut stream, which the assembly notices by itself.
     const { data } = fieldsOf(rest)
