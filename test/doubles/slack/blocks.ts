@@ -50,7 +50,7 @@ export function checkBlocks(blocks: unknown): asserts blocks is Fields[] {
   if (all > ALL_CHARACTERS + blocks.length * 60) throw new Refusal('msg_blocks_too_long')
 }
 
-function checkBlock(block: Fields, at: string): void {
+export function checkBlock(block: Fields, at: string): void {
   switch (block.type) {
     case 'section': {
       const fields = (block.fields ?? []) as Fields[]
@@ -99,14 +99,14 @@ function checkActions(elements: Fields[], at: string): void {
   }
 }
 
-function checkText(object: Fields | undefined, longest: number, at: string): void {
+export function checkText(object: Fields | undefined, longest: number, at: string): void {
   const value = object?.text
   if (object?.type !== 'mrkdwn' && object?.type !== 'plain_text') refuse('must be a text object', at)
   if (typeof value !== 'string' || value === '') refuse('must be a non-empty string', at)
   if (value.length > longest) refuse(`must be less than ${longest + 1} characters`, at)
 }
 
-function refuse(what: string, pointer: string): never {
+export function refuse(what: string, pointer: string): never {
   const detail = messages(`${what} [json-pointer:${pointer}]`)
   throw new Refusal('invalid_blocks', { ...detail, errors: [`${what} [json-pointer:${pointer}]`] })
 }

@@ -82,14 +82,16 @@ export const chatMethods: Methods = {
       if (!channel.members.has(user)) throw new Refusal('user_not_in_channel')
       const { text: body, blocks } = contentOf(args, 40_000)
       const threadTs = text(args, 'thread_ts')
+      const ts = world.nextTs()
       world.ephemerals.push({
+        ts,
         channel: channel.id,
         user,
         text: body,
         ...(blocks && { blocks }),
         ...(threadTs && { threadTs }),
       })
-      return { message_ts: world.nextTs() }
+      return { message_ts: ts }
     },
   },
 

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { type Fields, type SlackChannel, type SlackMessage, type SlackUser, type World, wireMessage } from './world.ts'
+import {
+  type Ephemeral,
+  type Fields,
+  type SlackChannel,
+  type SlackMessage,
+  type SlackUser,
+  type World,
+  wireMessage,
+} from './world.ts'
 
 /** The outer envelope of the Events API. */
 export function eventEnvelope({ app }: World, event: Fields): Fields {
@@ -29,6 +37,7 @@ export function commandPayload(
   command: string,
   text: string,
   responseUrl: string,
+  triggerId: string,
 ): Fields {
   return {
     token: 'legacy',
@@ -43,21 +52,22 @@ export function commandPayload(
     api_app_id: app.appId,
     is_enterprise_install: 'false',
     response_url: responseUrl,
-    trigger_id: triggerId(),
+    trigger_id: triggerId,
   }
 }
 
-/** A pressed button of a message. */
+/** A pressed button. Of words for one person alone Slack tells neither the message nor the thread. */
 export function clickPayload(
   world: World,
   user: SlackUser,
   channel: SlackChannel,
-  message: SlackMessage,
+  message: SlackMessage | Ephemeral,
   button: Fields,
   responseUrl: string,
+  triggerId: string,
 ): Fields {
   const { app } = world
-  const thread = message.threadTs ? { thread_ts: message.threadTs } : {}
+  const shared = 'reactions' in message ? message : undefined
   return {
     type: 'block_actions',
     user: { id: user.id, username: user.name, name: user.name, team_id: user.team },
@@ -67,25 +77,21 @@ export function clickPayload(
       type: 'message',
       message_ts: message.ts,
       channel_id: channel.id,
-      is_ephemeral: false,
-      ...thread,
+      is_ephemeral: !shared,
+      ...(shared?.threadTs && { thread_ts: shared.threadTs }),
     },
-    trigger_id: triggerId(),
+    trigger_id: triggerId,
     team: { id: app.teamId, domain: 'double' },
     enterprise: null,
     is_enterprise_install: false,
     channel: { id: channel.id, name: nameFor(channel) },
-    message: wireMessage(world, message),
+    ...(shared && { message: wireMessage(world, shared) }),
     state: { values: {} },
     response_url: responseUrl,
-    actions: [{ ...button, block_id: 'b1', action_ts: world.nextTs() }],
+    actions: [{ ...button, action_ts: world.nextTs() }],
   }
 }
 
 function nameFor(channel: SlackChannel): string {
   return { channel: channel.name, group: 'privategroup', im: 'directmessage', mpim: channel.name }[channel.kind]
-}
-
-function triggerId(): string {
-  return `1.2.${randomUUID().slice(0, 8)}`
 }

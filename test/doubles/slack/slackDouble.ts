@@ -10,6 +10,7 @@ import { createResponseUrls } from './responseUrls.ts'
 import { createSocketMode, type SocketControl } from './socketMode.ts'
 import { renderThreadHtml } from './threadHtml.ts'
 import { buttonsOf, threadText } from './threadText.ts'
+import { createViews, type OpenView } from './views.ts'
 import { type Call, createWebApi } from './webApi.ts'
 import { clientMsgId, createWorld, type Fields, type SlackChannel, type SlackMessage, type World } from './world.ts'
 
@@ -26,6 +27,7 @@ export const ALL_SCOPES = [
   'im:write',
   'mpim:history',
   'reactions:write',
+  'usergroups:read',
   'users:read',
 ]
 
@@ -64,8 +66,17 @@ export interface SlackDouble {
   direct(user: string, text: string, options?: SayOptions): { channel: string; ts: string }
   /** Somebody types a slash command. Resolves when it is acknowledged, or is not within 3 seconds. */
   command(user: string, channel: string, command: string, text: string): Promise<Delivery>
-  /** Somebody presses the button with this label (or action id) on a message. */
+  /**
+   * Somebody presses the button with this label (or action id) on a message, or on words that only they see. Resolves when
+   * that is acknowledged, or is not within 3 seconds.
+   */
   click(user: string, channel: string, ts: string, label: string): Promise<Delivery>
+  /** The modal that stands open before somebody. */
+  openView(user: string): OpenView | undefined
+  /** Somebody types into the open modal, by block id, and sends it off. It closes if it is acknowledged without errors. */
+  submitView(user: string, typed: Record<string, string>): Promise<Delivery>
+  /** Lets so many milliseconds pass for triggers. */
+  passTime(ms: number): void
   /** Somebody changes a message of theirs. `text` is raw. */
   editMessage(channel: string, ts: string, text: string): void
   deleteMessage(channel: string, ts: string): void
@@ -76,15 +87,16 @@ export interface SlackDouble {
 
   thread(channel: string, ts: string): SlackMessage[]
   threadText(channel: string, ts: string): string
-  /** A page that looks like Slack's thread view. */
-  renderThreadHtml(channel: string, ts: string): string
+  /** A page that looks like Slack's thread view; with `viewer`, also what only this person sees. */
+  renderThreadHtml(channel: string, ts: string, viewer?: string): string
   close(): Promise<void>
 }
 
 /**
  * A small Slack on 127.0.0.1: Web API, Socket Mode, signed HTTP events. It has one workspace with the people `U0ANNA`
  * (admin), `U0BEN` (member), `U0GUEST` and `U0OTHER` (another organisation), the bots `U0BOT` (ours) and `U0CI`, the
- * channels `C0DEV` (the bot is in it), `C0OPS` (it is not) and the private `C0SECRET` (it is not).
+ * channels `C0DEV` (the bot is in it), `C0OPS` (it is not) and the private `C0SECRET` (it is not), and the user groups `S0OPS`
+ * (Anna) and `S0ALL` (Anna and Ben).
  */
 export async function startSlackDouble(): Promise<SlackDouble> {
   const app = { teamId: 'T0DOUBLE', appId: 'A0DOUBLE', botId: 'B0BOT', botUserId: 'U0BOT', botName: 'toycoder' }
@@ -103,6 +115,7 @@ export async function startSlackDouble(): Promise<SlackDouble> {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
   const uploads = createUploads(world)
+  const views = createViews(world)
   const responseUrls = createResponseUrls(world, () => url)
   const socketMode = createSocketMode(
     server,
@@ -110,7 +123,7 @@ export async function startSlackDouble(): Promise<SlackDouble> {
     () => deliveries.reachable(),
   )
   const deliveries = createDeliveries(socketMode.transport)
-  const api = createWebApi(world, tokens, uploads, () => url, socketMode.ticket)
+  const api = createWebApi(world, tokens, { ...uploads.methods, ...views.methods }, () => url, socketMode.ticket)
   world.onEvent = (event) => void deliveries.event(eventEnvelope(world, event))
 
   async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -201,19 +214,43 @@ export async function startSlackDouble(): Promise<SlackDouble> {
     },
     command(user, channel, command, text) {
       const responseUrl = responseUrls.create(channel, user)
-      const payload = commandPayload(world, userOf(user), channelOf(channel), command, escapeText(text), responseUrl)
+      const payload = commandPayload(
+        world,
+        userOf(user),
+        channelOf(channel),
+        command,
+        escapeText(text),
+        responseUrl,
+        views.trigger(user),
+      )
       return deliveries.interaction('slash_commands', payload)
     },
     async click(user, channel, ts, label) {
-      const message = messageOf(channel, ts)
+      const privately = world.ephemerals.find((words) => words.ts === ts && words.user === user)
+      const message = privately ?? messageOf(channel, ts)
       const button = buttonsOf(message.blocks).find(
         (candidate) => candidate.action_id === label || (candidate.text as Fields).text === label,
       )
-      if (!button) throw new Error(`no button ${label} on ${threadText(world, channel, ts)}`)
+      if (!button) throw new Error(`no button ${label} on: ${message.text}`)
       const responseUrl = responseUrls.create(channel, user, message)
-      const payload = clickPayload(world, userOf(user), channelOf(channel), message, button, responseUrl)
+      const payload = clickPayload(
+        world,
+        userOf(user),
+        channelOf(channel),
+        message,
+        button,
+        responseUrl,
+        views.trigger(user),
+      )
       return deliveries.interaction('interactive', payload)
     },
+    openView: views.of,
+    async submitView(user, typed) {
+      const delivery = await deliveries.interaction('interactive', views.submit(userOf(user), typed))
+      views.answered(user, delivery.acknowledged, delivery.response)
+      return delivery
+    },
+    passTime: views.passTime,
     editMessage(channel, ts, text) {
       const message = messageOf(channel, ts)
       world.change(channelOf(channel), message, { text }, message.user ?? '')
@@ -224,7 +261,8 @@ export async function startSlackDouble(): Promise<SlackDouble> {
 
     thread: world.thread,
     threadText: (channel, ts) => threadText(world, channel, ts),
-    renderThreadHtml: (channel, ts) => renderThreadHtml(world, channel, ts),
+    renderThreadHtml: (channel, ts, viewer) =>
+      renderThreadHtml(world, channel, ts, viewer === undefined ? undefined : { user: viewer, view: views.of(viewer) }),
     async close() {
       deliveries.close()
       socketMode.close()
@@ -247,6 +285,7 @@ function populate(world: World): void {
   const people = ['U0ANNA', 'U0BEN', 'U0GUEST', 'U0OTHER', 'U0CI']
   world.addChannel({ id: 'C0DEV', name: 'dev', members: [...people, botUserId] })
   world.addChannel({ id: 'C0OPS', name: 'ops', members: people })
+  world.userGroups.set('S0OPS', new Set(['U0ANNA'])).set('S0ALL', new Set(['U0ANNA', 'U0BEN']))
   world.addChannel({ id: 'C0SECRET', name: 'secret', kind: 'group', members: people })
 }
 

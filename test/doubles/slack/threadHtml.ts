@@ -1,14 +1,26 @@
 import { authorName, blockText, buttonsOf, plain } from './threadText.ts'
-import type { Fields, SlackMessage, World } from './world.ts'
+import { inputsOf, type OpenView } from './views.ts'
+import type { Ephemeral, Fields, SlackMessage, World } from './world.ts'
+
+/** Somebody who looks at a thread: sees what was said to them alone, and the modal that stands open before them. */
+export interface Viewer {
+  user: string
+  view: OpenView | undefined
+}
 
 /** A page that shows a thread about as Slack does: for pictures in the README and for the eyes of whoever debugs. */
-export function renderThreadHtml(world: World, channel: string, ts: string): string {
+export function renderThreadHtml(world: World, channel: string, ts: string, viewer?: Viewer): string {
   const name = world.channels.get(channel)?.name ?? channel
-  const messages = world.thread(channel, ts).map((message) => messageHtml(world, message))
+  const alone = world.ephemerals.filter((words) => {
+    return words.channel === channel && words.threadTs === ts && words.user === viewer?.user
+  })
+  const messages = [...world.thread(channel, ts), ...alone]
+    .sort((one, other) => (one.ts < other.ts ? -1 : 1))
+    .map((message) => ('reactions' in message ? messageHtml(world, message) : aloneHtml(world, message)))
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Thread in #${escapeText(name)}</title><style>${STYLE}</style></head>
 <body><header><b>Thread</b> <span>#${escapeText(name)}</span></header>
-<main>${messages.join('\n')}</main></body></html>
+<main>${messages.join('\n')}</main>${viewer?.view ? modalHtml(viewer.view) : ''}</body></html>
 `
 }
 
@@ -26,6 +38,32 @@ function messageHtml(world: World, message: SlackMessage): string {
 <div class="said"><p class="who"><b>${escapeText(author)}</b>${isBot ? '<i>APP</i>' : ''}<time>${time}</time></p>
 ${[...blocks.map((block) => blockHtml(world, block)), ...files, ...reactions].join('\n')}</div>
 </article>`
+}
+
+function aloneHtml(world: World, words: Ephemeral): string {
+  const { botId, botUserId } = world.app
+  const html = messageHtml(world, { ...words, user: botUserId, botId, reactions: [] })
+  return html.replace('<article>', '<article class="alone"><p class="small">Only visible to you</p>')
+}
+
+function modalHtml({ view, values, errors, trouble }: OpenView): string {
+  const words = (value: unknown) => escapeText(String((value as Fields | undefined)?.text ?? ''))
+  const inputs = inputsOf(view).map(({ block_id: block, label, element, optional }) => {
+    const value = escapeText(values[String(block)] ?? '')
+    const input = (element as Fields).multiline
+      ? `<textarea rows="4">${value}</textarea>`
+      : `<input type="text" value="${value}">`
+    const error = errors[String(block)]
+    return `<label>${words(label)}${optional ? ' <i>(optional)</i>' : ''}${input}</label>${
+      error ? `<p class="error">${escapeText(error)}</p>` : ''
+    }`
+  })
+  const intro = (view.blocks as Fields[]).filter(({ type }) => type === 'section').map(({ text }) => words(text))
+  return `<div class="shade"><form class="modal"><h2>${words(view.title)}</h2>
+${trouble ? '<p class="error">We had some trouble connecting. Try again?</p>' : ''}
+${[...intro.map((text) => `<p>${text}</p>`), ...inputs].join('\n')}
+<p class="buttons"><button class="plain">${words(view.close)}</button> <button class="primary">${words(view.submit)}</button></p>
+</form></div>`
 }
 
 function blockHtml(world: World, block: Fields): string {
@@ -90,4 +128,8 @@ table{border-collapse:collapse;margin:4px 0}th,td{border:1px solid #ddd;padding:
 .small{margin:2px 0;color:#616061;font-size:12px}.file{margin:4px 0;border:1px solid #ddd;border-radius:8px;padding:8px 12px;width:max-content}
 .reaction{border:1px solid #ddd;border-radius:12px;padding:1px 8px;font-size:12px;background:#f8f8f8}.buttons{margin:6px 0 0}button{font:700 13px Lato,Arial,sans-serif;border:1px solid #bbb;border-radius:4px;background:#fff;padding:5px 12px}
 button.primary{background:#007a5a;border-color:#007a5a;color:#fff}button.danger{border-color:#e01e5a;color:#e01e5a}
+.buttons{display:flex;flex-wrap:wrap;gap:8px}article.alone{flex-wrap:wrap;background:#f8f8f8}article.alone>.small{flex:0 0 100%;margin:0 0 -4px 46px}
+.shade{position:fixed;inset:0;background:#0006;display:grid;place-items:center}.modal{background:#fff;border-radius:8px;padding:8px 24px 20px;width:480px}
+.modal label{display:block;font-weight:700;margin-top:12px}.modal label i{font-weight:400;color:#616061}.modal .buttons{justify-content:flex-end;margin-top:20px}
+textarea,input{display:block;box-sizing:border-box;width:100%;font:15px/1.46 Lato,Arial,sans-serif;border:1px solid #bbb;border-radius:4px;padding:8px 12px}.error{color:#e01e5a;margin:4px 0 0}
 `

@@ -1,4 +1,4 @@
-import type { Fields, SlackMessage, World } from './world.ts'
+import type { Ephemeral, Fields, SlackMessage, World } from './world.ts'
 
 /** A thread as a person would read it, one line or more a message: `name: words`, small print, buttons, files. */
 export function threadText(world: World, channel: string, ts: string): string {
@@ -19,11 +19,23 @@ export function authorName(world: World, message: SlackMessage): string {
 
 /** What stands in the message; where there are blocks, Slack shows those instead of the text. */
 export function shownText(world: World, message: SlackMessage): string {
-  const body = message.blocks?.length ? message.blocks.map((block) => blockText(block)) : [message.text]
+  const body = shownWords(message)
   const files = (message.files ?? []).map(({ name }) => `[file ${name}]`)
   const reactions = message.reactions.map(({ name }) => `:${name}:`).join(' ')
   return [...body, ...files, reactions]
     .filter(Boolean)
+    .map((text) => plain(world, text))
+    .join('\n')
+}
+
+/** Blocks, or the text where there are none. */
+function shownWords({ blocks, text }: { blocks?: Fields[]; text: string }): string[] {
+  return blocks?.length ? blocks.map((block) => blockText(block)) : [text]
+}
+
+/** What one person alone was shown. */
+export function ephemeralText(world: World, ephemeral: Ephemeral): string {
+  return shownWords(ephemeral)
     .map((text) => plain(world, text))
     .join('\n')
 }
@@ -47,7 +59,12 @@ export function blockText(block: Fields): string {
 }
 
 export function buttonsOf(blocks: Fields[] = []): Fields[] {
-  return blocks.flatMap((block) => (block.type === 'actions' ? (block.elements as Fields[]) : []))
+  return blocks.flatMap((block, index) => {
+    if (block.type !== 'actions') return []
+    // Slack makes up the id of a block that has none.
+    const id = block.block_id ?? `b${index}`
+    return (block.elements as Fields[]).map((element): Fields => ({ ...element, block_id: id }))
+  })
 }
 
 function textOf(value: unknown): string {

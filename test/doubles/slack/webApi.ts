@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { chatMethods } from './chatMethods.ts'
 import { conversationMethods } from './conversationMethods.ts'
 import { createFaults, createRateLimits, type Fault, type Faults, type RateLimits, slow } from './faults.ts'
-import type { Uploads } from './fileMethods.ts'
 import type { Method, Methods } from './methods.ts'
 import { answerJson, messages, Refusal, readArguments, readBody } from './request.ts'
+import { userGroupMethods } from './userGroupMethods.ts'
 import type { Fields, World } from './world.ts'
 
 export interface Call {
@@ -38,7 +38,7 @@ const COMMON = ['token', 'team_id']
 export function createWebApi(
   world: World,
   tokens: Tokens,
-  uploads: Uploads,
+  further: Methods,
   url: () => string,
   ticket: () => string,
 ): WebApi {
@@ -51,7 +51,8 @@ export function createWebApi(
   const methods: Methods = {
     ...chatMethods,
     ...conversationMethods,
-    ...uploads.methods,
+    ...userGroupMethods,
+    ...further,
     'auth.test': {
       tier: 'special',
       args: [],

@@ -52,6 +52,7 @@ export interface SlackFile {
 }
 
 export interface Ephemeral {
+  ts: string
   channel: string
   user: string
   text: string
@@ -76,6 +77,8 @@ export interface World {
   readonly users: Map<string, SlackUser>
   readonly channels: Map<string, SlackChannel>
   readonly ephemerals: Ephemeral[]
+  /** The people in each user group, by its id. */
+  readonly userGroups: Map<string, Set<string>>
   /** What `assistant.threads.setStatus` shows now, by `CHANNEL:THREAD_TS`. */
   readonly statuses: Map<string, string>
   /** Everybody the bot's messages have notified by a mention. */
@@ -103,6 +106,7 @@ export function createWorld(app: AppIdentity): World {
     users: new Map(),
     channels: new Map(),
     ephemerals: [],
+    userGroups: new Map(),
     statuses: new Map(),
     notified: [],
     onEvent: () => {},
