@@ -27,7 +27,8 @@ export const SLACK_LIMITS = {
   /** `markdown` blocks, summed over the message. */
   markdownBlock: 12_000,
   contextText: 3_000,
-  buttonsPerRow: 25,
+  /** Slack takes 25; more than five in a row are hard to tell apart. */
+  buttonsPerRow: 5,
   buttonLabel: 75,
   buttonValue: 2_000,
   tableRows: 100,

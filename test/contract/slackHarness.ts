@@ -3,11 +3,13 @@ import type { AddressInfo } from 'node:net'
 import { createSlackPlatform, type SlackOptions, type SlackPlatform } from '../../src/platform/slack/slackPlatform.ts'
 import { type Log, silentLog } from '../../src/shared/log.ts'
 import { type SlackDouble, startSlackDouble } from '../doubles/slack/slackDouble.ts'
-import { shownText } from '../doubles/slack/threadText.ts'
-import type { PlatformHarness } from './platformSuite.ts'
+import { buttonsOf, ephemeralText, shownText } from '../doubles/slack/threadText.ts'
+import { inputsOf } from '../doubles/slack/views.ts'
+import type { Fields } from '../doubles/slack/world.ts'
+import type { CardHarness, CardHooks } from './cardSuite.ts'
 import { createRecordingInbox, type RecordingInbox } from './recordingInbox.ts'
 
-export interface SlackHarness extends PlatformHarness {
+export interface SlackHarness extends CardHarness {
   double: SlackDouble
   platform: SlackPlatform
   inbox: RecordingInbox
@@ -38,6 +40,7 @@ export async function startSlack(mode: SlackMode, overrides: Partial<SlackOption
     platform,
     inbox,
     ...(eventsUrl && { eventsUrl }),
+    cards: cardHooks(double),
     async close() {
       await platform.stop()
       server?.closeAllConnections()
@@ -82,6 +85,47 @@ export async function startSlack(mode: SlackMode, overrides: Partial<SlackOption
         else double.fail(method, { kind: 'http', status: 500, afterEffect: how === 'stored' })
       },
     },
+  }
+}
+
+function cardHooks(double: SlackDouble): CardHooks {
+  const { world } = double
+  const labels = (blocks: Fields[] | undefined) => buttonsOf(blocks).map(({ text }) => String((text as Fields).text))
+  let lastPressed = ''
+  return {
+    buttons: (ref) => labels(world.channels.get(ref.channel)!.messages.find(({ ts }) => ts === ref.id)?.blocks),
+    async pressButton(ref, label, by) {
+      lastPressed = by
+      await double.click(by, ref.channel, ref.id, label)
+    },
+    openedDialog() {
+      const open = double.openView(lastPressed)
+      if (!open) return null
+      const words = (value: unknown) => String((value as Fields).text)
+      return {
+        title: words(open.view.title),
+        submit: words(open.view.submit),
+        errors: open.errors,
+        fields: inputsOf(open.view).map(({ block_id: name, label, element, optional }) => ({
+          name: String(name),
+          label: words(label),
+          value: open.values[String(name)]!,
+          multiline: (element as Fields).multiline === true,
+          required: optional !== true,
+        })),
+      }
+    },
+    async submitDialog(fields) {
+      await double.submitView(lastPressed, fields)
+    },
+    saidAlone: (person) =>
+      world.ephemerals
+        .filter(({ user }) => user === person)
+        .map((words) => ({
+          ref: { channel: words.channel, id: words.ts },
+          text: ephemeralText(world, words),
+          buttons: labels(words.blocks),
+        })),
   }
 }
 

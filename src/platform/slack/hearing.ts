@@ -1,31 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { App, type Logger, type Receiver, type ReceiverEvent, type webApi } from '@slack/bolt'
-import { messageOf } from '../../shared/errors.ts'
-import type { Log } from '../../shared/log.ts'
-import type { IncomingMessage, PlatformInbox } from '../platform.ts'
-import {
-  type InboundContext,
-  incomingClick,
-  incomingCommand,
-  incomingMessage,
-  type SlackBlockActions,
-  type SlackCommand,
-  type SlackMessageEvent,
-} from './inbound.ts'
+import type { IncomingMessage } from '../platform.ts'
+import { incomingCommand, incomingMessage, type SlackCommand, type SlackMessageEvent } from './inbound.ts'
+import { hearInteractions, type InteractingOptions } from './interacting.ts'
 import { privately } from './payload.ts'
 
-export interface HearingOptions {
+export interface HearingOptions extends InteractingOptions {
   token: string
   receiver: Receiver
   clientOptions: webApi.WebClientOptions
-  context: InboundContext
-  inbox: PlatformInbox
-  log: Log
   logger: Logger
   /** Sees each message before it goes to the inbox. */
   onMessage(message: IncomingMessage): void
-  /** Tells somebody alone why a message of theirs is not answered. */
-  refuse(message: IncomingMessage, text: string): Promise<unknown>
 }
 
 export interface Hearing {
@@ -56,7 +42,7 @@ export function hear(options: HearingOptions): Hearing {
     // One mention comes as two events; it is refused once.
     if (receipt.outcome === 'refused' && message.id !== lastRefused) {
       lastRefused = message.id
-      options.refuse(message, receipt.text).catch((error) => log.warn({ error }, 'a refusal could not be said'))
+      void options.tell(message.thread, message.author.id, receipt.text)
     }
   }
 
@@ -95,15 +81,7 @@ export function hear(options: HearingOptions): Hearing {
     await ack(receipt.outcome === 'refused' ? privately(receipt.text) : undefined)
   })
 
-  app.action(/.*/, async ({ body, ack, respond }) => {
-    const click = incomingClick(body as unknown as SlackBlockActions, context)
-    const answer = click ? await inbox.click(click) : {}
-    await ack()
-    if (!click || !answer.text) return
-    await respond({ ...privately(answer.text), thread_ts: click.thread.thread! }).catch((error: unknown) =>
-      log.warn({ reason: messageOf(error) }, 'the answer to a click could not be shown'),
-    )
-  })
+  hearInteractions(app, options)
 
   // What failed stays unacknowledged; the reason belongs into our log, not into Bolt's.
   app.error(async (error) => {

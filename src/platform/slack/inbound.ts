@@ -1,6 +1,5 @@
-import { SLACK_ACTION_PREFIX } from '../../render/slack.ts'
 import type { MessageRef, ThreadRef } from '../../shared/thread.ts'
-import type { Attachment, Click, IncomingCommand, IncomingMessage, Place, Sender } from '../platform.ts'
+import type { Attachment, IncomingCommand, IncomingMessage, Place, Sender } from '../platform.ts'
 import { decodeText, type InboundNames, mentions } from './inboundText.ts'
 
 /** What the bot knows of itself: from `auth.test`, once at the start. */
@@ -122,39 +121,6 @@ export function incomingCommand(command: SlackCommand, context: InboundContext):
     text: decodeText(command.text ?? '', namesOf(context)),
     at: context.now(),
     token: command.response_url,
-  }
-}
-
-/** The parts of a `block_actions` payload that matter here. */
-export interface SlackBlockActions {
-  user: { id: string; username?: string; name?: string; team_id?: string }
-  container?: { message_ts?: string; channel_id?: string; thread_ts?: string; is_ephemeral?: boolean }
-  channel?: { id: string }
-  message?: { ts: string; thread_ts?: string }
-  actions: { action_id: string; value?: string; action_ts?: string }[]
-}
-
-/** A press of one of our buttons, or null for anything else that may be clicked. */
-export function incomingClick(body: SlackBlockActions, context: InboundContext): Click | null {
-  const action = body.actions[0]
-  const channel = body.container?.channel_id ?? body.channel?.id
-  const ts = body.container?.message_ts ?? body.message?.ts
-  if (!action?.action_id.startsWith(SLACK_ACTION_PREFIX) || !channel || !ts) return null
-  const { self } = context
-  const at = action.action_ts ? millisOf(action.action_ts) : context.now()
-  return {
-    id: `${self.team}:click:${channel}:${ts}:${body.user.id}:${action.action_ts ?? at}`,
-    thread: threadRef(self.team, channel, body.container?.thread_ts ?? body.message?.thread_ts ?? ts),
-    ref: { channel, id: ts },
-    author: {
-      id: body.user.id,
-      name: context.nameOf(body.user.id) ?? body.user.username ?? body.user.name ?? body.user.id,
-      isBot: false,
-      isExternal: body.user.team_id !== undefined && body.user.team_id !== self.team,
-    },
-    action: action.action_id.slice(SLACK_ACTION_PREFIX.length).replace(/#\d+$/, ''),
-    value: action.value ?? '',
-    at,
   }
 }
 

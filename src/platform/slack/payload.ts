@@ -1,6 +1,6 @@
 import { renderSlack, SLACK_LIMITS, type SlackBlock, slackSize } from '../../render/slack.ts'
 import { PlatformError } from '../../shared/errors.ts'
-import type { MessageBody } from '../platform.ts'
+import type { Button, MessageBody } from '../platform.ts'
 
 export interface Payload {
   /** For notifications, screen readers and search; the blocks are what is shown. */
@@ -17,11 +17,26 @@ export function payloadOf(body: MessageBody): Payload {
   return renderSlack(body)
 }
 
-/** Words that one person alone is to see; too long a text is cut. */
-export function privately(markdown: string) {
+/**
+ * Words that one person alone is to see; too long a text is cut. Slack tells no thread with a click on such words, so the
+ * blocks of their buttons carry `root`, the thread's `ts`.
+ */
+export function privately(markdown: string, root?: string, buttons: Button[] = []) {
+  const { text, blocks } = renderSlack({ markdown, kind: 'notice', buttons })
   return {
     response_type: 'ephemeral',
     replace_original: false,
-    ...renderSlack({ markdown, kind: 'notice' }),
+    text,
+    blocks: blocks.map((block, index) =>
+      root && block.type === 'actions' ? { ...block, block_id: `${THREAD_BLOCK}${root}#${index}` } : block,
+    ),
+    ...(root && { thread_ts: root }),
   } as const
 }
+
+/** The thread that the block of a button carries, if it does. */
+export function rootInBlock(blockId: string | undefined): string | undefined {
+  return blockId?.startsWith(THREAD_BLOCK) ? /^\d+\.\d+(?=#)/.exec(blockId.slice(THREAD_BLOCK.length))?.[0] : undefined
+}
+
+const THREAD_BLOCK = 'toycoder:in:'

@@ -12,10 +12,17 @@ export interface People {
   person(id: string): Promise<Person>
   /** The last known name, without asking Slack. */
   nameOf(id: string): string | undefined
+  /** The last known language, without asking Slack. */
+  localeOf(id: string): string | undefined
 }
 
-/** Who people are, by `users.info`; one request at a time for each, kept for 5 minutes. */
-export function createPeople(client: webApi.WebClient, self: () => Identity, now: () => number): People {
+/** Who people are, by `users.info`; one request at a time for each, kept for 5 minutes. `groupsOf` tells their groups. */
+export function createPeople(
+  client: webApi.WebClient,
+  self: () => Identity,
+  now: () => number,
+  groupsOf: (id: string) => Promise<string[]>,
+): People {
   const known = new Map<string, { at: number; person: Person }>()
   const asking = new Map<string, Promise<Person>>()
 
@@ -31,18 +38,24 @@ export function createPeople(client: webApi.WebClient, self: () => Identity, now
     }
   }
 
+  async function look(id: string): Promise<Person> {
+    const entry = known.get(id)
+    if (entry && now() - entry.at < FRESH_MS) return entry.person
+    let answer = asking.get(id)
+    if (!answer) {
+      answer = ask(id).finally(() => asking.delete(id))
+      asking.set(id, answer)
+    }
+    return answer
+  }
+
   return {
     async person(id) {
-      const entry = known.get(id)
-      if (entry && now() - entry.at < FRESH_MS) return entry.person
-      let answer = asking.get(id)
-      if (!answer) {
-        answer = ask(id).finally(() => asking.delete(id))
-        asking.set(id, answer)
-      }
-      return answer
+      const [person, roles] = await Promise.all([look(id), groupsOf(id)])
+      return { ...person, roles }
     },
     nameOf: (id) => known.get(id)?.person.name,
+    localeOf: (id) => known.get(id)?.person.locale,
   }
 }
 

@@ -19,7 +19,7 @@ export const REQUIRED_SCOPES = [
 ] as const
 
 /** Without these something small is missing; that is said once in the log. */
-export const WANTED_SCOPES = ['files:read', 'im:write'] as const
+export const WANTED_SCOPES = ['files:read', 'im:write', 'usergroups:read'] as const
 
 const TOKEN_MEND =
   'Copy the "Bot User OAuth Token" (xoxb-…) from "OAuth & Permissions" of the app at https://api.slack.com/apps.'

@@ -14,6 +14,9 @@ const KINDS: Record<string, PlatformErrorKind> = {
   user_not_found: 'notFound',
   bot_not_found: 'notFound',
   invalid_thread_ts: 'notFound',
+  // What a dialog is opened with has gone: it lives for 3 seconds and opens one.
+  expired_trigger_id: 'notFound',
+  exchanged_trigger_id: 'notFound',
 
   cant_update_message: 'notEditable',
   edit_window_closed: 'notEditable',
@@ -25,6 +28,7 @@ const KINDS: Record<string, PlatformErrorKind> = {
   msg_too_long: 'tooLong',
   msg_blocks_too_long: 'tooLong',
   file_upload_size_restricted: 'tooLong',
+  view_too_large: 'tooLong',
 
   internal_error: 'unavailable',
   fatal_error: 'unavailable',

@@ -3,9 +3,11 @@ import { HTTPReceiver, type Receiver } from '@slack/bolt'
 import { SLACK_LIMITS, slackSize } from '../../render/slack.ts'
 import { messageOf, PlatformError, SetupError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
+import { type Wording, wordingFor } from '../../shared/wording/wording.ts'
 import type { ChatPlatform, PlatformInbox, PlatformLimits } from '../platform.ts'
 import { boltLogger } from './boltLogger.ts'
 import { createCalls } from './calls.ts'
+import { viewOf } from './dialog.ts'
 import { type Hearing, hear } from './hearing.ts'
 import { readHistory } from './history.ts'
 import type { Identity, InboundContext } from './inbound.ts'
@@ -15,6 +17,7 @@ import { identify } from './setup.ts'
 import { createSignals } from './signals.ts'
 import { createSocket, type SlackSocket } from './socket.ts'
 import { uploadFile } from './uploading.ts'
+import { createUserGroups } from './userGroups.ts'
 import { whisper } from './whisper.ts'
 
 export interface SlackOptions {
@@ -27,6 +30,8 @@ export interface SlackOptions {
   /** Default `https://slack.com/api/`. */
   apiUrl?: string
   log: Log
+  /** What the platform says by itself; default: in the language of the person, where Slack has told it. */
+  wording?: Wording
   /** Milliseconds since the epoch; default `Date.now`. */
   now?: () => number
   /** How long one call to Slack may take, in milliseconds; default 15,000. */
@@ -84,7 +89,8 @@ export function createSlackPlatform(options: SlackOptions): SlackPlatform {
     timeoutMs: options.callTimeoutMs ?? 15_000,
     botName: () => identity?.name ?? 'toycoder',
   })
-  const people = createPeople(calls.reader, self, now)
+  const groups = createUserGroups(calls, log, now)
+  const people = createPeople(calls.reader, self, now, groups.of)
   const posting = createPosting(calls, self)
   const signals = createSignals(calls, log)
 
@@ -109,7 +115,12 @@ export function createSlackPlatform(options: SlackOptions): SlackPlatform {
       log,
       logger,
       onMessage: ({ ref }) => signals.fresh(ref),
-      refuse: ({ thread, author }, text) => whisper(calls, log, thread, author.id, text),
+      wordsFor: (personId) => options.wording ?? wordingFor(people.localeOf(personId)),
+      tell: (thread, personId, text, token) => whisper(calls, log, thread, personId, text, { ...(token && { token }) }),
+      async openDialog(triggerId, dialog, thread) {
+        const view = viewOf(dialog, thread)
+        await calls.write('views.open', (client) => client.views.open({ trigger_id: triggerId, view }))
+      },
     })
   }
 
@@ -138,7 +149,7 @@ export function createSlackPlatform(options: SlackOptions): SlackPlatform {
     upload: (thread, file, postOptions) => uploadFile(calls, self().userId, thread, file, postOptions),
     react: (_thread, ref, reaction) => signals.react(ref, reaction),
     status: signals.status,
-    whisper: (where, personId, markdown, options) => whisper(calls, log, where, personId, markdown, options?.token),
+    whisper: (where, personId, markdown, options) => whisper(calls, log, where, personId, markdown, options),
     history: (thread, before, limit) =>
       readHistory({ calls, log, self: self(), person: people.person }, thread, before, limit),
     async permalink(_thread, ref) {

@@ -1,7 +1,7 @@
 import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { ThreadRef } from '../../shared/thread.ts'
-import type { Place } from '../platform.ts'
+import type { Place, WhisperOptions } from '../platform.ts'
 import type { SlackCalls } from './calls.ts'
 import { rootOf } from './inbound.ts'
 import { privately } from './payload.ts'
@@ -19,19 +19,18 @@ export async function whisper(
   where: ThreadRef | Place,
   personId: string,
   markdown: string,
-  token?: string,
+  { token, buttons }: WhisperOptions = {},
 ): Promise<boolean> {
-  const words = privately(markdown)
-  const root = 'id' in where ? rootOf(where) : undefined
-  if (token && (await answer(token, { ...words, ...(root && { thread_ts: root }) }, log))) return true
+  const words = privately(markdown, 'id' in where ? rootOf(where) : undefined, buttons)
+  if (token && (await answer(token, words, log))) return true
   try {
     await calls.write('chat.postEphemeral', (client) =>
       client.chat.postEphemeral({
         channel: where.channel,
         user: personId,
         text: words.text,
-        blocks: words.blocks,
-        ...(root && { thread_ts: root }),
+        blocks: [...words.blocks],
+        ...(words.thread_ts && { thread_ts: words.thread_ts }),
       }),
     )
     return true
