@@ -21,6 +21,8 @@ export const REQUIRED_SCOPES = [
 /** Without these something small is missing; that is said once in the log. */
 export const WANTED_SCOPES = ['files:read', 'im:write', 'usergroups:read'] as const
 
+const SCOPES_MEND =
+  'Add them under "OAuth & Permissions" (manifest.yml lists them all) and install the app to the workspace again.'
 const TOKEN_MEND =
   'Copy the "Bot User OAuth Token" (xoxb-…) from "OAuth & Permissions" of the app at https://api.slack.com/apps.'
 
@@ -58,12 +60,13 @@ function checkScopes(granted: string[] | undefined, log: Log): void {
     throw new SetupError([
       {
         problem: `The Slack app lacks the scopes ${missing.join(', ')}.`,
-        mend: 'Add them under "OAuth & Permissions" (manifest.yml lists them all) and install the app to the workspace again.',
+        mend: SCOPES_MEND,
       },
     ])
   }
   const wanted = WANTED_SCOPES.filter((scope) => !granted.includes(scope))
-  if (wanted.length) log.warn({ scopes: wanted }, 'the Slack app lacks optional scopes; some features will be missing')
+  if (!wanted.length) return
+  log.warn({ scopes: wanted, mend: SCOPES_MEND }, 'the Slack app lacks optional scopes; some features will be missing')
 }
 
 /** Why Slack did not open a Socket Mode connection, if it is for a reason that waiting does not mend. */
