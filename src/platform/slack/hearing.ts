@@ -42,7 +42,10 @@ export function hear(options: HearingOptions): Hearing {
     // One mention comes as two events; it is refused once.
     if (receipt.outcome === 'refused' && message.id !== lastRefused) {
       lastRefused = message.id
-      void options.tell(message.thread, message.author.id, receipt.text)
+      const { thread, author } = message
+      options
+        .tell(thread, author.id, receipt.text)
+        .catch((error: unknown) => log.warn({ error }, 'a refusal could not be said'))
     }
   }
 
