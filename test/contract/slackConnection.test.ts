@@ -61,7 +61,12 @@ describe('starting', () => {
     const platform = slackFor(double, 'socket', { log })
     await platform.start(createRecordingInbox())
     await platform.stop()
-    expect(log.lines).toContainEqual(expect.objectContaining({ level: 'warn', fields: { scopes: ['files:read'] } }))
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({
+        level: 'warn',
+        fields: { scopes: ['files:read'], mend: expect.stringContaining('install') },
+      }),
+    )
   })
 
   test('neither app token nor signing secret is a problem with both ways out', async () => {
