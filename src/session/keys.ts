@@ -53,6 +53,43 @@ export const usageKeys = {
   sum: (scope: string, hour: string) => `usage/sum/${part(scope)}/${hour}`,
 }
 
+/** Approvals: what is known of a call lies together, so that one listing reads it all. */
+export const approvalKeys = {
+  all: 'approval/',
+  thread: (thread: string) => `approval/${part(thread)}/`,
+  call: (thread: string, callKey: string) => `approval/${part(thread)}/call/${part(callKey)}/`,
+  ask: (thread: string, callKey: string, version: number) => `${versionPart(thread, callKey, version)}ask`,
+  vote: (thread: string, callKey: string, version: number, person: string) =>
+    `${versionPart(thread, callKey, version)}vote/${part(person)}`,
+  decision: (thread: string, callKey: string, version: number) => `${versionPart(thread, callKey, version)}decision`,
+  begin: (thread: string, callKey: string, attempt: number) => `${attemptPart(thread, callKey, attempt)}begin`,
+  end: (thread: string, callKey: string, attempt: number) => `${attemptPart(thread, callKey, attempt)}end`,
+  /** One entry for each fresh start of the thread. */
+  generations: (thread: string) => `approval/${part(thread)}/generation/`,
+  generation: (thread: string, number: number) => `approval/${part(thread)}/generation/${padded(number, 6)}`,
+  always: (thread: string, generation: number, scope: string) =>
+    `approval/${part(thread)}/always/${padded(generation, 6)}/${part(scope)}`,
+  /** Calls whose latest version may be undecided. */
+  open: (thread: string) => `approval-open/${part(thread)}/`,
+  openCall: (thread: string, callKey: string) => `approval-open/${part(thread)}/${part(callKey)}`,
+}
+
+function versionPart(thread: string, callKey: string, version: number): string {
+  return `${approvalKeys.call(thread, callKey)}v${padded(version, 4)}/`
+}
+
+function attemptPart(thread: string, callKey: string, attempt: number): string {
+  return `${approvalKeys.call(thread, callKey)}a${padded(attempt, 4)}/`
+}
+
+/** Which tools people switched on or off, in a thread or a channel: every switch is kept, the last one counts. */
+export const switchKeys = {
+  all: 'switch/',
+  scope: (scope: string) => `switch/${part(scope)}/`,
+  tool: (scope: string, tool: string) => `switch/${part(scope)}/${part(tool)}/`,
+  entry: (scope: string, tool: string, number: number) => `switch/${part(scope)}/${part(tool)}/${padded(number, 6)}`,
+}
+
 /** The number at the end of a record's, slot's or open-work key. */
 export function numberOf(key: string): number {
   return Number(key.slice(key.lastIndexOf('/') + 1))
