@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { Registry } from 'prom-client'
-import type { Config } from './config.ts'
+import { type Config, storeUrl } from './config.ts'
 import { knownSecrets } from './configSecrets.ts'
+import { createCards } from './conversation/cards.ts'
 import { COMMANDS, createCommandRegistry } from './conversation/commandRegistry.ts'
 import { createConversation } from './conversation/conversation.ts'
+import { createDecisions } from './conversation/decisions.ts'
 import { createDoor } from './conversation/door.ts'
 import { createParkedNotice } from './conversation/parked.ts'
 import { platformsByName } from './conversation/platforms.ts'
@@ -15,6 +17,8 @@ import { createDiscordPlatform } from './platform/discord/discordPlatform.ts'
 import type { ChatPlatform } from './platform/platform.ts'
 import { createSlackPlatform } from './platform/slack/slackPlatform.ts'
 import { ensureWorkspace } from './sampleWorkspace.ts'
+import { auditOf } from './session/approvalAudit.ts'
+import { createApprovals } from './session/approvals.ts'
 import { createFollowed } from './session/followed.ts'
 import { createInbox } from './session/inbox.ts'
 import { openStore } from './session/openStore.ts'
@@ -23,6 +27,7 @@ import { createResultKeeper } from './session/resultStore.ts'
 import { createEmbeddedScheduler } from './session/scheduler/embedded.ts'
 import type { Store } from './session/store.ts'
 import { createThreadStore } from './session/threadStore.ts'
+import { createToolSwitches } from './session/toolSwitches.ts'
 import { createUsageLedger } from './session/usage.ts'
 import { type Problem, SetupError } from './shared/errors.ts'
 import type { Log } from './shared/log.ts'
@@ -61,7 +66,6 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     times: { graceMs: MCP_GRACE_MS },
     log,
   })
-  const engine = createEngine({ config, models, store, redactor, mcp, log })
   const commands = createCommandRegistry(COMMANDS)
   const wordingOf = (locale: string | undefined) => wordingFor(config.locale === 'auto' ? locale : config.locale)
 
@@ -96,16 +100,50 @@ export async function createApp(config: Config, log: Log): Promise<App> {
   )
 
   const { access } = config
-  const door = createDoor({ inbox, threads, followed, scheduler, platforms, commands, access, wordingOf, log })
+  const approvals = createApprovals(store)
+  const switches = createToolSwitches(store)
+  const wake = (key: string, options?: { afterMs: number }) => scheduler.wake(key, options)
+  const cards = createCards({
+    platforms,
+    outbox,
+    edits: (platform) => edits.get(platform)!,
+    approvals,
+    wordingOf,
+    unsafeTools: ['run_command'],
+    log,
+  })
+  const approverParts = { approvals, cards, rules: config.approvals, access, wake, switches, log }
+  const engine = createEngine({ config, models, store, redactor, mcp, approverParts, log })
+  const decisions = createDecisions({
+    ...{ approvals, cards, inbox, platforms, access, wake, log },
+    toolOf: async (_, name) => engine.toolOf(name),
+    workspace: config.workspacePath,
+  })
+  const door = createDoor({
+    inbox,
+    threads,
+    followed,
+    scheduler,
+    platforms,
+    commands,
+    decisions,
+    access,
+    wordingOf,
+    log,
+  })
   const conversation = createConversation({
     platforms,
     threads,
     inbox,
     outbox,
-    wake: (key) => scheduler.wake(key),
+    wake,
     edits: (platform) => edits.get(platform)!,
     ...engine,
     usage: createUsageLedger(store),
+    approvals,
+    cards,
+    switches,
+    audit: (thread) => collect(auditOf(store, thread)),
     activity: config.delivery.toolActivity,
     access,
     commands,
@@ -173,15 +211,11 @@ export async function createApp(config: Config, log: Log): Promise<App> {
 
   async function close() {
     for (const scheduler of edits.values()) scheduler.stop()
+    await cards.rest()
     const ended = [web.stop(WEB_GRACE_MS), mcp.close(), ...running.map((platform) => platform.stop())]
     await Promise.allSettled(ended)
     await store.close()
   }
-}
-
-function storeUrl({ store }: Config): string {
-  if (store.kind === 'memory') return 'memory:'
-  return store.kind === 'sqlite' ? `sqlite:${store.path}` : store.url
 }
 
 function slackOptions(slack: NonNullable<Config['slack']>) {
@@ -217,4 +251,10 @@ function slashCommands() {
 async function consoleToken(store: Store): Promise<string> {
   await store.putIfAbsent('console-token', randomBytes(24).toString('base64url'))
   return (await store.get<string>('console-token'))!
+}
+
+async function collect<T>(all: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = []
+  for await (const one of all) list.push(one)
+  return list
 }

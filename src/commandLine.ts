@@ -1,10 +1,17 @@
 import { createApp } from './app.ts'
-import { loadConfig } from './config.ts'
+import { loadConfig, storeUrl } from './config.ts'
+import { knownSecrets } from './configSecrets.ts'
+import { auditLine } from './conversation/auditText.ts'
+import { auditOf } from './session/approvalAudit.ts'
+import { openStore } from './session/openStore.ts'
 import { messageOf, SetupError } from './shared/errors.ts'
 import { createLog } from './shared/log.ts'
+import { createRedactor } from './shared/redact.ts'
 
-const USAGE = `Usage: toycoder [start]   start the bot with what is configured, and the local console
-       toycoder help      show this
+const USAGE = `Usage: toycoder [start]              start the bot with what is configured, and the local console
+       toycoder audit [--json] [THREAD]
+                                     who was asked, who decided what, and what came of it; beside a running bot, too
+       toycoder help                 show this
 
 Settings are environment variables, a .env file and toycoder.yml; .env.example and toycoder.example.yml show them all.
 `
@@ -20,18 +27,42 @@ export async function run(args: readonly string[]): Promise<void> {
     process.stdout.write(USAGE)
     return
   }
-  if (command !== 'start' || rest.length > 0) {
+  const asked = command === 'audit' ? auditOptions(rest) : null
+  if (!asked && (command !== 'start' || rest.length > 0)) {
     process.stderr.write(`toycoder: there is no command "${[command, ...rest].join(' ')}"\n${USAGE}`)
     process.exitCode = 2
     return
   }
   try {
-    await start()
+    if (asked) await printAudit(asked)
+    else await start()
   } catch (error) {
     if (!(error instanceof SetupError)) throw error
     const lines = error.problems.map(({ problem, mend }) => `  - ${problem}\n    ${mend}\n`)
     process.stderr.write(`ToyCoder can't start:\n${lines.join('')}`)
     process.exit(2)
+  }
+}
+
+/** `null` where the words are not understood. */
+function auditOptions(words: readonly string[]): { json: boolean; thread?: string } | null {
+  const [thread, ...more] = words.filter((word) => word !== '--json')
+  if (more.length > 0 || thread?.startsWith('-')) return null
+  return { json: words.includes('--json'), ...(thread !== undefined && { thread }) }
+}
+
+/** With `json` a line of JSON for each entry; secrets are masked in both forms. */
+async function printAudit({ json, thread }: { json: boolean; thread?: string }): Promise<void> {
+  const config = loadConfig({ env: process.env, cwd: process.cwd() })
+  const store = await openStore(storeUrl(config), { log: createLog(config.logLevel) })
+  const redactor = createRedactor(knownSecrets(config))
+  try {
+    for await (const entry of auditOf(store, thread)) {
+      const line = json ? redactor.text(JSON.stringify(entry)) : `${entry.thread}  ${auditLine(entry, redactor)}`
+      process.stdout.write(`${line}\n`)
+    }
+  } finally {
+    await store.close()
   }
 }
 

@@ -307,6 +307,12 @@ function toolApprovalOf({ expires, ...rule }: ConfigFile['approvals']['tools'][s
   return present({ ...rule, expiresMs: expires })
 }
 
+/** The address of the store, as `openStore` takes it. */
+export function storeUrl({ store }: Config): string {
+  if (store.kind === 'memory') return 'memory:'
+  return store.kind === 'sqlite' ? `sqlite:${store.path}` : store.url
+}
+
 // Small tools -----------------------------------------------------------------------------------------------------------
 
 function readFromDisk(path: string): string | null {

@@ -3,6 +3,8 @@ import { createAuditor } from './agent/auditor.ts'
 import { createPlanner } from './agent/planner.ts'
 import { createReview } from './agent/review.ts'
 import type { Config } from './config.ts'
+import { type ApproverParts, createApprover } from './conversation/approver.ts'
+import { channelOf, type OpenThread } from './conversation/openThread.ts'
 import type { ConversationParts } from './conversation/parts.ts'
 import type { Audit, CountCall, Specialists, TurnParts } from './conversation/turnParts.ts'
 import type { Models } from './models.ts'
@@ -10,9 +12,10 @@ import { PromptManager } from './prompt/promptManager.ts'
 import { compactIfNeeded } from './session/compaction.ts'
 import { overheadTokens } from './session/compactionTokens.ts'
 import type { Store } from './session/store.ts'
+import type { ToolSwitches } from './session/toolSwitches.ts'
 import type { Log } from './shared/log.ts'
 import type { Redactor } from './shared/redact.ts'
-import type { ToolSource } from './tool/tool.ts'
+import type { Tool, ToolSource } from './tool/tool.ts'
 import { readingTools, toolsFor } from './tools.ts'
 
 export interface EngineParts {
@@ -22,6 +25,8 @@ export interface EngineParts {
   redactor: Redactor
   /** The tools of MCP servers. */
   mcp: ToolSource
+  /** How the people of a thread are asked. */
+  approverParts: ApproverParts & { switches: ToolSwitches }
   log: Log
 }
 
@@ -29,9 +34,12 @@ export interface EngineParts {
 export type Engine = Pick<
   ConversationParts,
   'client' | 'specialists' | 'toolsOf' | 'compact' | 'auditors' | 'systemPrompt' | 'maxSteps' | 'workspace'
->
+> & {
+  /** A tool by name as this installation has it, whether it is on in a thread or not. */
+  toolOf(name: string): Tool | undefined
+}
 
-export function createEngine({ config, models, store, redactor, mcp, log }: EngineParts): Engine {
+export function createEngine({ config, models, store, redactor, mcp, approverParts, log }: EngineParts): Engine {
   const promptManager = new PromptManager({
     folder: join(import.meta.dirname, '..', 'prompts'),
     ...(config.promptsPath !== null && { overrides: config.promptsPath }),
@@ -49,8 +57,13 @@ export function createEngine({ config, models, store, redactor, mcp, log }: Engi
     },
   }
 
-  const toolsOf = (_threadKey: string, count: CountCall) =>
-    toolsFor({ ...toolParts, planner, review, mcp, ...config.tools, onMessage: countSubAgent(count) })
+  const offered = { ...toolParts, planner, review, mcp, ...config.tools, commands: config.sandbox === 'none' }
+
+  async function toolsOf(open: OpenThread, count: CountCall) {
+    const approver = createApprover(open, approverParts)
+    const switched = await approverParts.switches.of(open.key, channelOf(open.ref))
+    return toolsFor({ ...offered, approver, switched, onMessage: countSubAgent(count) })
+  }
 
   const compact: TurnParts['compact'] = (open, { overflow, signal, toolManager, systemPrompt, countCall }) =>
     compactIfNeeded({
@@ -85,6 +98,7 @@ export function createEngine({ config, models, store, redactor, mcp, log }: Engi
     client: models.of('default'),
     specialists,
     toolsOf,
+    toolOf: (name) => toolsFor({ ...offered, switched: new Map(), onMessage: () => {} }).find(name),
     compact,
     auditors: {
       input: config.auditors.input ? auditBy('input_auditor') : null,

@@ -4,6 +4,7 @@ import type { SubAgent, SubAgentRun } from './agent/subAgent.ts'
 import { createResultKeeper } from './session/resultStore.ts'
 import type { Store } from './session/store.ts'
 import type { Redactor } from './shared/redact.ts'
+import type { Approver } from './tool/approver.ts'
 import { listDirectoryTool } from './tool/builtin/listDirectory.ts'
 import { readFileTool } from './tool/builtin/readFile.ts'
 import { globSearchTool, grepSearchTool } from './tool/builtin/search.ts'
@@ -17,9 +18,9 @@ interface ToolParts {
 }
 
 /** What reads and nothing else: the tools of reviewers, and the ground of everybody's. */
-export function readingTools({ store, redactor }: ToolParts): ToolManager {
+export function readingTools({ store, redactor }: ToolParts, approver?: Approver): ToolManager {
   const keeper = createResultKeeper(store)
-  const manager = new ToolManager({ keeper, mask: redactor.text })
+  const manager = new ToolManager({ keeper, mask: redactor.text, ...(approver && { approver }) })
   manager.register(readFileTool)
   manager.register(listDirectoryTool)
   manager.register(globSearchTool)
@@ -40,14 +41,24 @@ export function toolsFor(
     /** Names from `tools` in the configuration. */
     enabled: readonly string[]
     disabled: readonly string[]
+    /** Whether commands may run: there is no sandbox yet, so only where the configuration says that they need none. */
+    commands: boolean
+    /** What people switched in the thread and its channel. */
+    switched: ReadonlyMap<string, boolean>
+    /** Asks the people of the thread; without one, what needs a yes is denied. */
+    approver?: Approver
   },
 ): ToolManager {
-  const manager = readingTools(parts)
+  const manager = readingTools(parts, parts.approver)
   const { onMessage } = parts
   manager.register(plannerTool(parts.planner, { onMessage }))
   manager.register(reviewTool(parts.review, { onMessage }))
   manager.addSource(parts.mcp)
   for (const name of parts.enabled) if (manager.has(name)) manager.enable(name)
   for (const name of parts.disabled) if (manager.has(name)) manager.disable(name)
+  // What the configuration switches off stays off: a thread can't reach beyond the installation.
+  for (const [name, on] of parts.switched) {
+    if (manager.has(name) && !parts.disabled.includes(name)) on ? manager.enable(name) : manager.disable(name)
+  }
   return manager
 }

@@ -1,7 +1,7 @@
 import { streamReact } from '../agent/react.ts'
 import { modelView } from '../session/view.ts'
 import { ModelError } from '../shared/errors.ts'
-import type { AssistantMessage, Message } from '../shared/message.ts'
+import { type AssistantMessage, type Message, unanswered } from '../shared/message.ts'
 import { callKey } from './showRecords.ts'
 import { drain, type Turn } from './turnParts.ts'
 
@@ -13,7 +13,9 @@ export async function agentTurn(turn: Turn): Promise<void> {
   const { open, parts, signal } = turn
   const { toolManager, systemPrompt, countCall } = parts
   const options = { signal, toolManager, systemPrompt, countCall }
-  await parts.compact(open, { ...options, overflow: false })
+  // A run that goes on with open calls is not compacted: they and their results belong together.
+  const waits = unanswered(modelView(open.thread).messages).length > 0
+  if (!waits) await parts.compact(open, { ...options, overflow: false })
   try {
     await runLoop(turn)
   } catch (error) {
@@ -42,7 +44,11 @@ async function runLoop({ open, parts, signal, asked, piece, restart, save, saveE
     wording: open.wording,
     callKey: (assistant: AssistantMessage, index: number) => callKey(seqs.get(assistant)!, index),
     context: { threadKey: open.key, requester: asked?.author ?? null, workspace: parts.workspace },
-    params: { cacheKey: open.key.slice(-64) },
+    params: {
+      cacheKey: open.key.slice(-64),
+      onLostCall: ({ model, usage }) => parts.countCall({ model, usage, purpose: 'agent' }),
+    },
+    isSteering: view.isSteering,
     nextInput: parts.nextInput,
     onRestart: restart,
     onMessage: async (message, { usage, model, durationMs, failed }) => {

@@ -76,6 +76,8 @@ export const COMMANDS: readonly Command[] = [
   { name: 'new', usage: '', help: (w) => w.helpNew, aliases: [], hidden: false, slash: false },
   { name: 'share', usage: '', help: (w) => w.helpShare, aliases: [], hidden: false, slash: false },
   { name: 'tools', usage: '', help: (w) => w.helpTools, aliases: [], hidden: false, slash: false },
+  { name: 'tool', usage: 'enable|disable NAME', help: (w) => w.helpTool, aliases: [], hidden: false, slash: false },
+  { name: 'audit', usage: '', help: (w) => w.helpAudit, aliases: [], hidden: false, slash: false },
   { name: 'usage', usage: '', help: (w) => w.helpUsage, aliases: [], hidden: false, slash: false },
   { name: 'model', usage: '', help: (w) => w.helpModel, aliases: [], hidden: false, slash: false },
 ]

@@ -1,15 +1,24 @@
 import type { Outbox } from '../delivery/outbox.ts'
+import type { AuditEntry } from '../session/approvalAudit.ts'
+import type { Approvals } from '../session/approvals.ts'
 import type { InboxSlot } from '../session/inbox.ts'
 import type { ThreadStore } from '../session/thread.ts'
+import type { ToolSwitches } from '../session/toolSwitches.ts'
 import { dayOf, type UsageLedger } from '../session/usage.ts'
 import { usageText } from '../session/usageTotals.ts'
+import { speaker } from '../session/view.ts'
 import type { EventSource } from '../shared/record.ts'
 import type { Redactor } from '../shared/redact.ts'
 import type { Person } from '../shared/thread.ts'
 import type { ToolManager } from '../tool/toolManager.ts'
 import { transcriptFileName, transcriptMarkdown } from '../transcript/markdown.ts'
+import { type AccessRules, isAdmin } from './access.ts'
+import { auditLines } from './auditText.ts'
 import type { CommandRegistry, ParsedCommand } from './commandRegistry.ts'
-import { mark, type OpenThread } from './openThread.ts'
+import { channelOf, mark, type OpenThread } from './openThread.ts'
+
+/** The command line has them all. */
+const MOST_AUDIT_LINES = 100
 
 export interface CommandParts {
   registry: CommandRegistry
@@ -21,6 +30,11 @@ export interface CommandParts {
   redactor: Redactor
   outbox: Outbox
   usage: UsageLedger
+  approvals: Approvals
+  switches: ToolSwitches
+  /** Everything that was asked and decided in a thread, in order. */
+  audit(thread: string): Promise<AuditEntry[]>
+  access: AccessRules
 }
 
 /**
@@ -43,6 +57,7 @@ export async function runCommand(
       break
     case 'new':
       await view.notice(key, wording.newContext)
+      await parts.approvals.resetAlways(open.key, { id: from.person.id, name: from.person.name })
       await open.append(
         mark(open.now(), { mark: 'boundary', by: { id: from.person.id, name: from.person.name }, source: from.source }),
       )
@@ -58,6 +73,12 @@ export async function runCommand(
       break
     case 'model':
       await view.notice(key, `\`${parts.model}\``)
+      break
+    case 'tool':
+      await view.notice(key, await switchTool(open, args, from.person, parts))
+      break
+    case 'audit':
+      await view.notice(key, await auditText(open, parts))
       break
     case 'usage':
       await view.notice(key, await usageOf(open, from.person, parts.usage))
@@ -77,6 +98,28 @@ function toolList(toolManager: ToolManager): string {
     return `- \`${name}\` (${permission}${enabled ? '' : ', off'}): ${firstSentence}`
   })
   return rows.join('\n')
+}
+
+/** The newest entries of the thread's audit log, oldest first. */
+async function auditText(open: OpenThread, { audit, redactor }: CommandParts): Promise<string> {
+  const entries = await audit(open.key)
+  if (entries.length === 0) return open.wording.auditEmpty
+  return auditLines(entries.slice(-MOST_AUDIT_LINES), redactor)
+}
+
+/** `enable NAME` or `disable NAME`, with `in channel` behind it for the whole channel. Admins of the bot only. */
+async function switchTool(open: OpenThread, args: string, person: Person, parts: CommandParts): Promise<string> {
+  const { wording } = open
+  const [, verb, name = '', inChannel] = /^(enable|disable)\s+`?([\w-]+)`?(\s+in\s+channel)?$/i.exec(args.trim()) ?? []
+  if (!verb) return wording.toolUsage
+  if (!isAdmin(parts.access, person)) return wording.adminsOnly
+  if (!parts.toolManager.has(name)) return name === 'run_command' ? wording.toolNeedsSandbox : wording.toolUnknown(name)
+  const on = verb.toLowerCase() === 'enable'
+  const by = { id: person.id, name: person.name }
+  await parts.switches.set(inChannel ? { channel: channelOf(open.ref) } : { thread: open.key }, name, on, by)
+  const who = speaker(person)
+  if (inChannel) return on ? wording.toolOnInChannel(name, who) : wording.toolOffInChannel(name, who)
+  return on ? wording.toolOnInThread(name, who) : wording.toolOffInThread(name, who)
 }
 
 /** What this thread took so far, and what the person and everybody took today. */

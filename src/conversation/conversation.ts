@@ -1,7 +1,8 @@
 import { openThreadView } from '../delivery/threadView.ts'
 import type { IncomingMessage, Reaction } from '../platform/platform.ts'
+import type { PersonName } from '../session/approvalTypes.ts'
 import type { InboxSlot } from '../session/inbox.ts'
-import { type RunHandler, ShuttingDown } from '../session/scheduler/scheduler.ts'
+import { Interrupted, type RunHandler, ShuttingDown } from '../session/scheduler/scheduler.ts'
 import type { Thread } from '../session/thread.ts'
 import type { Place as UsagePlace } from '../session/usage.ts'
 import { StaleThread } from '../shared/errors.ts'
@@ -12,12 +13,13 @@ import { mayUse } from './access.ts'
 import { runCommand } from './commands.ts'
 import { isCommandKey, STOP_ACTION } from './door.ts'
 import { messageOf, personRecord, recordBackground, specialistOf, userMessageOf } from './incoming.ts'
-import { appender, beginningOf, mark, type OpenThread, openRun } from './openThread.ts'
+import { appender, beginningOf, channelOf, mark, type OpenThread, openRun } from './openThread.ts'
 import type { ConversationParts } from './parts.ts'
 import { showRest } from './showRecords.ts'
 import { startThreadFor } from './slashCommand.ts'
 import { runTurn } from './turn.ts'
 import type { CountCall, RunOutcome } from './turnParts.ts'
+import { settleLeftovers, usedAsAnswer, type WaitingParts, whileWaiting } from './waiting.ts'
 
 /**
  * What happens when a thread is woken: what a crash left unshown is shown, a run that stands open goes on, then the inbox is
@@ -65,7 +67,7 @@ export function createConversation(parts: ConversationParts): RunHandler {
       activity: parts.activity,
       liveButtons: [{ action: STOP_ACTION, label: wording.stop, style: 'plain', value: '' }],
     })
-    return { key, ref, thread, platform, view, wording, now, append: appender(threads, thread) }
+    return { key, ref, thread, platform, view, wording, locale, now, append: appender(threads, thread) }
   }
 
   async function work(open: OpenThread, signal: AbortSignal): Promise<void> {
@@ -77,7 +79,9 @@ export function createConversation(parts: ConversationParts): RunHandler {
       if (openRun(thread)) {
         const outcome = await turn(open, signal)
         if (outcome === 'paused') return
-        if (outcome === 'waiting') break
+        if (outcome !== 'waiting') continue
+        if (!(await whileWaiting(open, waitingParts(open, signal)))) break
+        if (!openRun(thread)) await takeWhatWasStopped(open, signal)
       } else {
         // A run that was stopped is over; what comes after it needs a signal that is not aborted.
         if (signal.aborted) {
@@ -106,7 +110,7 @@ export function createConversation(parts: ConversationParts): RunHandler {
     const countCall = counterFor(open)
     const turnParts = {
       ...{ client, specialists, maxSteps, workspace, compact, countCall, log },
-      toolManager: parts.toolsOf(open.key, countCall),
+      toolManager: await parts.toolsOf(open, countCall),
       systemPrompt: parts.systemPrompt(open.thread),
       nextInput: () => steer(open, signal),
       auditAnswer: auditors.output && ((text: string) => auditors.output!(text, { signal, countCall })),
@@ -116,10 +120,15 @@ export function createConversation(parts: ConversationParts): RunHandler {
     await open.view.idle()
     if (outcome.kind === 'paused') return outcome.kind
     await marked
-    await react(outcome.kind === 'failed' ? 'failed' : null)
+    await react(outcome.kind === 'failed' ? 'failed' : outcome.kind === 'waiting' ? 'waiting' : null)
     await threads.markShown(open.key, open.thread.nextSeq)
+    if (outcome.kind !== 'waiting') await settleLeftovers(open, stopper(signal), parts)
     if (outcome.kind === 'stopped') await takeWhatWasStopped(open, new AbortController().signal)
     return outcome.kind
+  }
+
+  function waitingParts(open: OpenThread, signal: AbortSignal): WaitingParts {
+    return { ...parts, take: (slot) => take(open, slot, signal) }
   }
 
   /** Takes one event of the inbox: a command is carried out, anything else becomes a record that the next turn answers. */
@@ -128,6 +137,11 @@ export function createConversation(parts: ConversationParts): RunHandler {
     const source = sourceOf(slot, message)
     const person = await open.platform.person(open.ref.account, message.author.id)
     open.wording = parts.wordingOf(person.locale)
+    open.locale = person.locale
+    if (wasAnswer(open, slot)) {
+      await open.append(mark(now(), { mark: 'handled', what: 'answer', source }))
+      return
+    }
     if (!mayUse(parts.access, person)) {
       log.info({ thread: open.key, person: person.id }, 'a message was refused: its author may not use the bot here')
       const token = slot.event.kind === 'command' ? slot.event.command.token : undefined
@@ -139,8 +153,12 @@ export function createConversation(parts: ConversationParts): RunHandler {
     const specialist = parsed && specialistOf(parsed.command.name)
     if (parsed && !specialist) {
       const { client, redactor, outbox } = parts
-      const toolManager = parts.toolsOf(open.key, counterFor(open))
-      const commandParts = { registry: commands, threads, toolManager, model: client.model, redactor, outbox, usage }
+      const toolManager = await parts.toolsOf(open, counterFor(open))
+      const { approvals, switches, access, audit } = parts
+      const commandParts = {
+        ...{ registry: commands, threads, toolManager, model: client.model, redactor, outbox, usage },
+        ...{ approvals, switches, access, audit },
+      }
       await runCommand(open, parsed, { slot, person, source }, commandParts)
       return
     }
@@ -171,6 +189,10 @@ export function createConversation(parts: ConversationParts): RunHandler {
       const person = await open.platform.person(open.ref.account, message.author.id)
       if (!mayUse(parts.access, person)) break
       const source = sourceOf(slot, message)
+      if (wasAnswer(open, slot)) {
+        await open.append(mark(now(), { mark: 'handled', what: 'answer', source }))
+        continue
+      }
       if (!(await passes(open, slot, message, source, signal))) continue
       const record = { ...personRecord(message, person, source, now()), steered: true as const }
       await open.append(record)
@@ -197,28 +219,42 @@ export function createConversation(parts: ConversationParts): RunHandler {
 
   /** Keeps what model calls in this thread take, for the person whose message is answered unless another is named. */
   function counterFor(open: OpenThread, by?: UsagePlace): CountCall {
-    const { platform, account, channel } = open.ref
+    const { platform, account } = open.ref
     return async (call) => {
       const asker = beginningOf(open.thread)?.author?.id
       const person = by ?? (asker === undefined ? null : { platform, account, id: asker })
-      await usage.record({ ...call, thread: open.key, person, channel: { platform, account, id: channel } })
+      await usage.record({ ...call, thread: open.key, person, channel: channelOf(open.ref) })
     }
   }
 
-  /** What people sent before their *stop* is in the records for later, but is not begun any more. */
+  /** What people sent before their *stop* (or *new*) is in the records for later, but is not begun any more. */
   async function takeWhatWasStopped(open: OpenThread, signal: AbortSignal): Promise<void> {
     const waiting = await inbox.read(open.key, open.thread.nextSlot)
-    const parsed = waiting.map(({ event }) => {
+    const names = waiting.map(({ event }) => {
       const message = messageOf(event, open.ref)
       return commands.parse(message.text, message.addressed)?.command.name
     })
-    const stop = parsed.indexOf('stop')
-    for (const slot of waiting.slice(0, Math.max(0, stop))) await take(open, slot, signal)
-    const at = waiting[stop]
+    const end = names.findIndex((name) => name === 'stop' || name === 'new')
+    for (const slot of waiting.slice(0, Math.max(0, end))) await take(open, slot, signal)
+    const at = waiting[end]
     if (!at) return
+    if (names[end] === 'new') return take(open, at, signal)
     const source = sourceOf(at, messageOf(at.event, open.ref))
     await open.append(mark(now(), { mark: 'handled', what: 'stop', source }))
   }
+}
+
+/** Whether a message was used as the answer to a question before its turn in the inbox. */
+function wasAnswer({ thread }: OpenThread, slot: InboxSlot): boolean {
+  const what = usedAsAnswer(slot)
+  return thread.records.some(
+    ({ record }) => record.kind === 'mark' && record.mark === 'handled' && record.what === what,
+  )
+}
+
+/** Who stopped a run, as far as its signal tells. */
+function stopper(signal: AbortSignal): PersonName {
+  return { id: '', name: signal.reason instanceof Interrupted ? signal.reason.message : '' }
 }
 
 function sourceOf({ slot, event }: InboxSlot, message: IncomingMessage): EventSource {

@@ -5,6 +5,8 @@ import type {
   IncomingMessage,
   PlatformInbox,
   Receipt,
+  Submission,
+  SubmitAnswer,
 } from '../platform/platform.ts'
 import type { Inbox, InboxEvent } from '../session/inbox.ts'
 import type { Scheduler } from '../session/scheduler/scheduler.ts'
@@ -14,6 +16,7 @@ import { type PlatformName, type ThreadRef, threadKey } from '../shared/thread.t
 import type { Wording } from '../shared/wording/wording.ts'
 import { type AccessRules, maySend, mayUse } from './access.ts'
 import type { CommandRegistry } from './commandRegistry.ts'
+import type { Decisions } from './decisions.ts'
 import type { Platforms } from './platforms.ts'
 
 /** What the door asks of the session room about threads that people wrote in. */
@@ -32,6 +35,8 @@ export interface DoorParts {
   scheduler: Scheduler
   platforms: Platforms
   commands: CommandRegistry
+  /** What people decide by the buttons of cards. */
+  decisions: Decisions
   access: AccessRules
   wordingOf(locale: string | undefined): Wording
   log: Log
@@ -86,8 +91,20 @@ export function createDoor(parts: DoorParts): PlatformInbox & { close(): void } 
       await scheduler.interrupt(threadKey(event.thread), person.name)
       return { text: wording.stopping }
     }
+    const answer = await parts.decisions.click(event, person, wording)
+    if (answer) return answer
     log.warn({ thread: threadKey(event.thread), action: event.action }, 'a click named an action that does not exist')
     return { text: wording.alreadyDone }
+  }
+
+  async function submit(event: Submission): Promise<SubmitAnswer> {
+    const person = await platforms.of(event.thread).person(event.thread.account, event.author.id)
+    const wording = wordingOf(person.locale)
+    if (!mayUse(access, person)) {
+      log.warn({ thread: threadKey(event.thread), person: person.id, action: event.action }, 'a dialog was refused')
+      return { text: wording.notAllowed }
+    }
+    return parts.decisions.submit(event, person, wording)
   }
 
   /** Whoever may use the bot may stop it; the name goes into the record, so it is asked of the platform. */
@@ -110,8 +127,7 @@ export function createDoor(parts: DoorParts): PlatformInbox & { close(): void } 
     message,
     command,
     click,
-    // No dialog is opened by this version.
-    submit: async () => ({ text: wordingOf(undefined).alreadyDone }),
+    submit,
     followed: (platform) => followed.followed(platform),
     close() {
       closed = true

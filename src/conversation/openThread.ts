@@ -13,6 +13,8 @@ export interface OpenThread {
   platform: ChatPlatform
   view: ThreadView
   wording: Wording
+  /** BCP 47, of the person who is answered; absent where the platform did not tell it. */
+  locale?: string | undefined
   now(): number
   /** Stores the next record. Rejects with `StaleThread` when another run was faster: then this one stops. */
   append(record: ThreadRecord): Promise<number>
@@ -35,9 +37,8 @@ export function appender(threads: ThreadStore, thread: Thread): OpenThread['appe
  * message with calls. `null` when the thread stands at an answer or at a mark that ended its run.
  */
 export function openRun(thread: Thread): MessageRecord | null {
-  const last = thread.records.findLast(
-    ({ record }) => !(record.kind === 'mark' && (record.mark === 'compacted' || record.mark === 'pruned')),
-  )?.record
+  // Commands are carried out while calls wait for people, and compaction leaves its marks: neither ends a run.
+  const last = thread.records.findLast(({ record }) => record.kind === 'message' || endsRun(record))?.record
   if (last?.kind !== 'message' || last.background) return null
   if (last.message.role === 'assistant' && !last.message.tool_calls?.length) return null
   return last
@@ -52,8 +53,40 @@ export function beginningOf(thread: Thread): MessageRecord | null {
   return (found?.record as MessageRecord | undefined) ?? null
 }
 
+/** Everybody whose message entered since the last answer, each once; whoever spoke last comes last. */
+export function requestersOf(thread: Thread): { id: string; name: string }[] {
+  const people = new Map<string, { id: string; name: string }>()
+  for (const { record } of thread.records) {
+    if (record.kind !== 'message') {
+      if (endsRun(record)) people.clear()
+      continue
+    }
+    const { message, author } = record
+    if (message.role === 'assistant' && !message.tool_calls?.length) people.clear()
+    if (!author) continue
+    people.delete(author.id)
+    people.set(author.id, author)
+  }
+  return [...people.values()]
+}
+
+/** Marks after which whatever is asked is asked anew. */
+function endsRun(record: MarkRecord): boolean {
+  if (record.mark === 'handled') return record.what === 'empty' || record.what === 'stop'
+  return record.mark === 'stopped' || record.mark === 'failed' || record.mark === 'boundary'
+}
+
 type MarkFields<M = MarkRecord> = M extends MarkRecord ? Omit<M, 'v' | 'kind' | 'at'> : never
 
 export function mark(now: number, fields: MarkFields): MarkRecord {
   return { v: 1, kind: 'mark', at: now, ...fields } as MarkRecord
+}
+
+/** The channel that a thread is in, as usage and switches name it. */
+export function channelOf({ platform, account, channel }: ThreadRef): {
+  platform: string
+  account: string
+  id: string
+} {
+  return { platform, account, id: channel }
 }

@@ -1,8 +1,11 @@
 import type { BaseClient } from '../client/baseClient.ts'
 import type { EditScheduler } from '../delivery/editScheduler.ts'
 import type { Outbox } from '../delivery/outbox.ts'
+import type { AuditEntry } from '../session/approvalAudit.ts'
+import type { Approvals } from '../session/approvals.ts'
 import type { Inbox } from '../session/inbox.ts'
 import type { Thread, ThreadStore } from '../session/thread.ts'
+import type { ToolSwitches } from '../session/toolSwitches.ts'
 import type { UsageLedger } from '../session/usage.ts'
 import type { Log } from '../shared/log.ts'
 import type { Redactor } from '../shared/redact.ts'
@@ -10,7 +13,9 @@ import type { PlatformName } from '../shared/thread.ts'
 import type { Wording } from '../shared/wording/wording.ts'
 import type { ToolManager } from '../tool/toolManager.ts'
 import type { AccessRules } from './access.ts'
+import type { Cards } from './cards.ts'
 import type { CommandRegistry } from './commandRegistry.ts'
+import type { OpenThread } from './openThread.ts'
 import type { Platforms } from './platforms.ts'
 import type { Audit, CountCall, Specialists, TurnParts } from './turnParts.ts'
 
@@ -27,7 +32,12 @@ export interface ConversationParts {
   client: BaseClient
   specialists: Specialists
   /** The tools of a thread, made anew for each run; `count` hears the model calls that tools make. */
-  toolsOf(threadKey: string, count: CountCall): ToolManager
+  toolsOf(open: OpenThread, count: CountCall): Promise<ToolManager>
+  approvals: Approvals
+  cards: Cards
+  switches: ToolSwitches
+  /** Everything that was asked and decided in a thread, in order. */
+  audit(thread: string): Promise<AuditEntry[]>
   compact: TurnParts['compact']
   usage: UsageLedger
   /** Off where `null`. */

@@ -56,10 +56,14 @@ export async function showIfPossible(open: OpenThread, seq: number, log: Log): P
   try {
     await showRecord(open, seq)
   } catch (error) {
-    const isHopeless = error instanceof PlatformError && HOPELESS.has(error.kind)
-    if (!isHopeless) throw error
+    if (!isHopeless(error)) throw error
     log.error({ thread: open.key, seq, error }, 'a record could not be shown and will not be')
   }
+}
+
+/** The platform will not take it later either. */
+export function isHopeless(error: unknown): boolean {
+  return error instanceof PlatformError && HOPELESS.has(error.kind)
 }
 
 const HOPELESS = new Set<PlatformErrorKind>(['notFound', 'forbidden', 'invalid', 'notEditable'])

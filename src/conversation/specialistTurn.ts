@@ -11,6 +11,7 @@ export async function specialistTurn(turn: Turn, specialist: Specialist): Promis
   const totals = noTotals()
   const stream = specialist.stream(textOf(asked!.message), earlierTalk(open), {
     signal,
+    params: { onLostCall: ({ model, usage }) => parts.countCall({ model, usage, purpose: 'subagent' }) },
     onRestart: restart,
     wording: open.wording,
     surroundings: { threadKey: open.key, requester: asked!.author ?? null, workspace: parts.workspace },

@@ -94,6 +94,8 @@ function sentenceFor(error: ModelError, wording: Wording): string {
   switch (error.kind) {
     case 'auth':
       return wording.modelRefusedKey
+    case 'rateLimited':
+      return wording.modelBusy
     case 'unreachable':
     case 'timeout':
       return wording.modelUnreachable

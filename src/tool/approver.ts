@@ -35,8 +35,8 @@ export interface Approver {
   begin(callKey: string, attempt: number): Promise<'won' | 'lost'>
   /** Rejects with `StaleAttempt` when people have closed the attempt meanwhile: to be asked right before an effect. */
   confirm(callKey: string, attempt: number): Promise<void>
-  /** Keeps the result of an attempt that was begun, before it becomes a record. */
-  finish(callKey: string, attempt: number, result: { text: string; failed: boolean }): Promise<void>
+  /** Keeps the result of an attempt before it becomes a record; `lost` where people have ended the attempt meanwhile. */
+  finish(callKey: string, attempt: number, result: { text: string; failed: boolean }): Promise<'won' | 'lost'>
   /** What the people say to a question; the first time, they are asked. */
   answer(callKey: string, question: Question, context: ToolContext): Promise<Answer>
 }

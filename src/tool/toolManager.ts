@@ -94,6 +94,11 @@ export class ToolManager {
     return this.#find(name) !== undefined
   }
 
+  /** The tool of this name, on or off. */
+  find(name: string): Tool | undefined {
+    return this.#find(name)
+  }
+
   /** Switches a tool on, a dangerous one too; throws for an unknown name. */
   enable(name: string): void {
     this.#switch(name, true)
@@ -212,11 +217,13 @@ export class ToolManager {
       kind: 'ready',
       alone: true,
       run: async () => {
+        // Not begun: whoever resumes the run may still run it.
+        if (context.signal.aborted) return this.#failure('stopped before it ran')
         // Lost: another worker runs this attempt, and the result is its to write.
         if ((await approver.begin(callKey, attempt)) === 'lost') return { kind: 'pending' }
         const result = await this.#run(tool, approved.args, running, note)
-        await approver.finish(callKey, attempt, result)
-        return result
+        // Lost: people have given this attempt up, and the result is no longer its to write.
+        return (await approver.finish(callKey, attempt, result)) === 'won' ? result : { kind: 'pending' }
       },
     }
   }

@@ -69,7 +69,7 @@ class World {
         return 'won'
       },
       confirm: async () => {},
-      finish: async () => {},
+      finish: async () => 'won',
       answer: async () => ({ kind: 'pending' }),
     }
     const manager = new ToolManager({ approver })

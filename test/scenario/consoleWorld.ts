@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import type { Dialog } from '../../src/platform/platform.ts'
 import type { ConsoleMessage } from '../../src/shared/consoleView.ts'
-import type { ScenarioWorld } from './scenarioSuite.ts'
+import type { ApprovalWorld } from './approvalSuite.ts'
 
 type Shown = Omit<ConsoleMessage, 'markdown'> & { html: string; summary?: string; text?: string }
 
 /** The console as a browser uses it: a session by cookie, the right origin, JSON. */
-export async function consoleWorld(): Promise<ScenarioWorld> {
+export async function consoleWorld(): Promise<ApprovalWorld> {
   let url = ''
   let cookie = ''
 
@@ -25,6 +26,21 @@ export async function consoleWorld(): Promise<ScenarioWorld> {
   async function messages(thread: unknown): Promise<Shown[]> {
     const response = await call(`threads/${thread as string}/messages`)
     return ((await response.json()) as { messages: Shown[] }).messages
+  }
+
+  async function pressable(thread: unknown) {
+    return (await messages(thread)).flatMap(({ id, buttons }) =>
+      buttons.map(({ label, action, value }) => ({ messageId: id, label, action, value })),
+    )
+  }
+
+  let opened: { threadId: string; dialog: Dialog } | null = null
+
+  async function click(thread: unknown, messageId: string, action: string, value: string): Promise<void> {
+    const threadId = thread as string
+    const response = await call('click', { id: randomUUID(), threadId, messageId, action, value })
+    const { dialog } = (await response.json()) as { dialog?: Dialog }
+    opened = dialog ? { threadId, dialog } : null
   }
 
   return {
@@ -53,6 +69,23 @@ export async function consoleWorld(): Promise<ScenarioWorld> {
       const found = (await messages(thread)).find(({ file }) => file?.name === name)!
       return (await call(`threads/${thread as string}/files/${found.id}`)).text()
     },
+    severalPeople: false,
+    buttons: async (thread) => (await pressable(thread)).map(({ label }) => label),
+    async press(thread, label) {
+      const { messageId, action, value } = (await pressable(thread)).findLast((one) => one.label === label)!
+      await click(thread, messageId, action, value)
+    },
+    async submit(fields) {
+      const { dialog, threadId } = opened!
+      const all = Object.fromEntries(dialog.fields.map(({ name, value }) => [name, value]))
+      const { action, value } = dialog
+      await call('dialog', { id: randomUUID(), threadId, action, value, fields: { ...all, ...fields } })
+    },
+    async forge(thread, action, value) {
+      const [message] = await messages(thread)
+      await click(thread, message!.id, action, value)
+    },
+    saidAlone: () => '',
     close: async () => {},
   }
 }

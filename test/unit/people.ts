@@ -28,6 +28,7 @@ export function people(say: (callKey: string) => Verdict | undefined): People {
     confirm: async () => {},
     async finish(callKey, attempt) {
       finished.push(`${callKey}#${attempt}`)
+      return 'won'
     },
     answer: async () => ({ kind: 'pending' }),
   }

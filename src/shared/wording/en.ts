@@ -22,6 +22,7 @@ export const en = {
   // failures during a run, one sentence each
   modelUnreachable:
     'I could not reach the model; please try again in a while or ask whoever runs me to look at the log.',
+  modelBusy: 'The model server has no room for me right now; please try again in a few minutes.',
   modelRefusedKey: 'The model server did not accept my key; whoever runs me has to check it.',
   modelOverflow: 'This thread has grown too long for the model; `new` starts afresh here.',
   modelFailed: 'The model failed to answer; please try again.',

@@ -19,6 +19,7 @@ export const zh: Wording = {
   answerFiltered: '⚠️ 回答在此被模型服务商的内容过滤器中断。',
   repeatedCall: (tool) => `我在原地打转：我用同样的参数多次调用了 \`${tool}\`，每次结果都一样。接下来该怎么做？`,
   modelUnreachable: '暂时连不上模型；请稍后再试，或请维护者查看日志。',
+  modelBusy: '模型服务器目前没有余量；请几分钟后再试。',
   modelRefusedKey: '模型服务器不接受我的密钥；需要维护者检查。',
   modelOverflow: '本话题对模型来说太长了；`new` 可以在这里重新开始。',
   modelFailed: '模型没有给出回答；请再试一次。',

@@ -68,9 +68,9 @@ export interface SlackDouble {
   command(user: string, channel: string, command: string, text: string): Promise<Delivery>
   /**
    * Somebody presses the button with this label (or action id) on a message, or on words that only they see. Resolves when
-   * that is acknowledged, or is not within 3 seconds.
+   * that is acknowledged, or is not within 3 seconds. With `forged`, the payload says this as the button's value.
    */
-  click(user: string, channel: string, ts: string, label: string): Promise<Delivery>
+  click(user: string, channel: string, ts: string, label: string, forged?: string): Promise<Delivery>
   /** The modal that stands open before somebody. */
   openView(user: string): OpenView | undefined
   /** Somebody types into the open modal, by block id, and sends it off. It closes if it is acknowledged without errors. */
@@ -225,7 +225,7 @@ export async function startSlackDouble(): Promise<SlackDouble> {
       )
       return deliveries.interaction('slash_commands', payload)
     },
-    async click(user, channel, ts, label) {
+    async click(user, channel, ts, label, forged) {
       const privately = world.ephemerals.find((words) => words.ts === ts && words.user === user)
       const message = privately ?? messageOf(channel, ts)
       const button = buttonsOf(message.blocks).find(
@@ -238,7 +238,7 @@ export async function startSlackDouble(): Promise<SlackDouble> {
         userOf(user),
         channelOf(channel),
         message,
-        button,
+        forged === undefined ? button : { ...button, value: forged },
         responseUrl,
         views.trigger(user),
       )

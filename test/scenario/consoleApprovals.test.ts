@@ -1,0 +1,4 @@
+import { approvalScenarios } from './approvalSuite.ts'
+import { consoleWorld } from './consoleWorld.ts'
+
+approvalScenarios('Console', consoleWorld)

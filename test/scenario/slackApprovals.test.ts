@@ -1,0 +1,4 @@
+import { approvalScenarios } from './approvalSuite.ts'
+import { slackWorld } from './slackWorld.ts'
+
+approvalScenarios('Slack', slackWorld)
