@@ -42,7 +42,8 @@ export interface Config {
   session: { contextTokens: number; keepRecentTokens: number }
   mcpServers: Readonly<Record<string, McpServerConfig>>
   access: AccessConfig
-  approvals: ApprovalRule & { tools: Readonly<Record<string, ToolApprovalRule>> }
+  /** `tools`: by name of a tool or a pattern such as `tickets__*`; the first rule of a list whose `match` fits counts. */
+  approvals: ApprovalRule & { tools: Readonly<Record<string, readonly ToolApprovalRule[]>> }
   /** `enabled`: DANGEROUS tools that are on from the start. `disabled`: tools that are not offered at all. */
   tools: { enabled: string[]; disabled: string[] }
   workspaces: Readonly<Record<string, WorkspaceConfig>>
@@ -109,7 +110,7 @@ export interface ApprovalRule {
   always: boolean
 }
 
-/** What one tool has instead of the general rule. `match`: only for calls whose command matches this pattern, such as `deploy*`. */
+/** What some calls have instead of the general rule. `match`: only those with a command or path that fits, such as `*deploy*`. */
 export type ToolApprovalRule = Partial<ApprovalRule> & { match?: string }
 
 export interface WorkspaceConfig {
@@ -188,7 +189,10 @@ export function loadConfig({ env, cwd, readFile = readFromDisk }: LoadOptions): 
     session: { contextTokens: file.session.context_tokens, keepRecentTokens: file.session.keep_recent_tokens },
     mcpServers: mapValues(file.mcp_servers, mcpServerOf),
     access: file.access,
-    approvals: { ...approvalOf(file.approvals), tools: mapValues(file.approvals.tools, toolApprovalOf) },
+    approvals: {
+      ...approvalOf(file.approvals),
+      tools: mapValues(file.approvals.tools, (rules) => rules.map(toolApprovalOf)),
+    },
     tools: file.tools,
     ...workspacesFrom(file, environment, cwd),
     promptsPath: file.prompts === null ? null : resolve(cwd, file.prompts),
@@ -303,7 +307,7 @@ function approvalOf({ who, quorum, expires, always }: ConfigFile['approvals']): 
   return { who, quorum, expiresMs: expires, always }
 }
 
-function toolApprovalOf({ expires, ...rule }: ConfigFile['approvals']['tools'][string]): ToolApprovalRule {
+function toolApprovalOf({ expires, ...rule }: ConfigFile['approvals']['tools'][string][number]): ToolApprovalRule {
   return present({ ...rule, expiresMs: expires })
 }
 

@@ -1,5 +1,5 @@
 /** `toycoder.yml`: from text to checked settings, and how mistakes are told. The result still has the file's own snake_case. */
-import { type Document, isMap, isScalar, LineCounter, type Node, parseDocument, type YAMLError } from 'yaml'
+import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLError } from 'yaml'
 import type { z } from 'zod'
 import { type ConfigFile, configSchema, isEmpty } from './configSchema.ts'
 import type { Problem } from './shared/errors.ts'
@@ -128,21 +128,21 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 type Locate = (path: readonly PropertyKey[]) => string
 
 function explain(issue: z.core.$ZodIssue, content: unknown, at: Locate): Problem[] {
+  const path = asWritten(issue.path, content)
   if (issue.code === 'unrecognized_keys') {
     const known = keysAt(configSchema, issue.path)
-    return issue.keys.map((key) => {
-      const path = [...issue.path, key]
-      const likely = nearest(key, known)
+    return issue.keys.map((name) => {
+      const setting = [...path, name]
+      const likely = nearest(name, known)
       return {
-        problem: `${at(path)}: \`${dotted(path)}\` is not a setting.`,
+        problem: `${at(setting)}: \`${dotted(setting)}\` is not a setting.`,
         mend:
           likely === undefined
-            ? `Remove it; there are ${known.map((name) => `\`${name}\``).join(', ')}.`
+            ? `Remove it; there are ${known.map((one) => `\`${one}\``).join(', ')}.`
             : `Did you mean \`${likely}\`?`,
       }
     })
   }
-  const { path } = issue
   const value = path.reduce<unknown>(
     (parent, key) => (parent as Record<PropertyKey, unknown> | undefined)?.[key],
     content,
@@ -155,6 +155,16 @@ function explain(issue: z.core.$ZodIssue, content: unknown, at: Locate): Problem
       mend: missing ? 'Add it.' : 'Correct it, or remove it to get the default.',
     },
   ]
+}
+
+/** A path without the places in lists that the file has not: where one thing stands for a list of it. */
+function asWritten(path: readonly PropertyKey[], content: unknown): PropertyKey[] {
+  let here = content
+  return path.filter((key) => {
+    if (typeof key === 'number' && !Array.isArray(here)) return false
+    here = (here as Record<PropertyKey, unknown> | undefined)?.[key]
+    return true
+  })
 }
 
 /** Numbers and flags are repeated, text never: it may be a secret in the wrong place. */
@@ -177,6 +187,9 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number | un
       if (pair === undefined) break
       offset = (pair.key as Node).range?.[0] ?? offset
       node = pair.value as Node | null
+    } else if (isSeq(node)) {
+      node = (node.items[Number(key)] ?? null) as Node | null
+      offset = node?.range?.[0] ?? offset
     } else break
   }
   return offset
@@ -186,17 +199,18 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number | un
 function keysAt(root: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
   let here: SchemaDef | undefined = definitionOf(root)
   for (const key of path) {
-    const child: z.core.$ZodType | undefined = here.shape?.[String(key)] ?? here.valueType
+    const child: z.core.$ZodType | undefined = here.shape?.[String(key)] ?? here.valueType ?? here.element
     if (child === undefined) return []
     here = definitionOf(child)
   }
   return Object.keys(here.shape ?? {})
 }
 
-/** What zod keeps of objects, records and of the wrappers around them. */
+/** What zod keeps of objects, records, lists and of the wrappers around them. */
 interface SchemaDef {
   shape?: Record<string, z.core.$ZodType>
   valueType?: z.core.$ZodType
+  element?: z.core.$ZodType
   innerType?: z.core.$ZodType
   out?: z.core.$ZodType
 }

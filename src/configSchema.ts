@@ -14,6 +14,9 @@ const asFlag = (value: unknown) => (value === 'true' ? true : value === 'false' 
 const asList = (value: unknown) =>
   value === undefined || value === null || Array.isArray(value) || typeof value === 'object' ? value : [value]
 
+/** One thing without its list is a list of it. Problems are told as the file has it (see `asWritten`, configFile.ts). */
+const asMany = (value: unknown) => (value === undefined || Array.isArray(value) ? value : [value])
+
 const text = (what = 'a text') => z.preprocess(asText, z.string(`must be ${what}`).trim().min(1, `must be ${what}`))
 const list = (what: string) => z.preprocess(asList, z.array(text(what), `must be a list: ${what}`)).prefault([])
 const flag = (fallback: boolean) => z.preprocess(asFlag, z.boolean('must be `true` or `false`')).prefault(fallback)
@@ -113,7 +116,7 @@ const toolApproval = section({
   quorum: quorum.optional(),
   expires: duration.optional(),
   always: z.preprocess(asFlag, z.boolean('must be `true` or `false`')).optional(),
-  match: text('a pattern such as `deploy*`').optional(),
+  match: text('a pattern such as `*deploy*`').optional(),
 })
 
 const budget = section({ usd: amount().optional(), tokens: whole(1, 1e12).optional() }).prefault({})
@@ -153,7 +156,7 @@ export const configSchema = section({
     quorum: quorum.prefault(1),
     expires: duration.prefault('24h'),
     always: flag(true),
-    tools: named(toolApproval),
+    tools: named(z.preprocess(asMany, z.array(toolApproval).min(1, 'must hold a rule'))),
   }).prefault({}),
   tools: section({ enabled: list('names of tools'), disabled: list('names of tools') }).prefault({}),
   workspaces: named(workspace),

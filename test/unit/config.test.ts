@@ -296,7 +296,7 @@ mcp_servers:
   files: { command: npx, args: [-y, 3], env: { A: b }, permission: safe }
   tickets: { url: https://mcp.example.com, headers: { Authorization: "Bearer \${T}" }, tools: { search: safe } }
 access: { channels: C1, people: [1234567890123456789, U1], guests: true, external: "true", admins: [U2] }
-approvals: { who: [U1, 99], quorum: 2, expires: 30m, always: false, tools: { deploy: { who: not_requester, expires: 7d, match: "deploy*" } } }
+approvals: { who: [U1, 99], quorum: 2, expires: 30m, always: false, tools: { deploy: { who: not_requester, expires: 7d, match: "deploy*" }, "a__*": [{ quorum: 3 }, {}] } }
 tools: { enabled: [run_command], disabled: [planner] }
 workspaces: { web: { path: ../web, channels: [C1], network: true }, api: { path: /srv/api } }
 sandbox: none
@@ -326,7 +326,10 @@ locale: zh
         quorum: 2,
         expiresMs: 1_800_000,
         always: false,
-        tools: { deploy: { who: 'not_requester', expiresMs: 604_800_000, match: 'deploy*' } },
+        tools: {
+          deploy: [{ who: 'not_requester', expiresMs: 604_800_000, match: 'deploy*' }],
+          'a__*': [{ quorum: 3 }, {}],
+        },
       },
       tools: { enabled: ['run_command'], disabled: ['planner'] },
       workspaces: {
@@ -398,6 +401,16 @@ locale: zh
       'Did you mean `quorum`?',
     ],
     [
+      'approvals:\n  tools:\n    x:\n      - { quorum: 2 }\n      - { quorm: 2 }',
+      'toycoder.yml:5: `approvals.tools.x[1].quorm` is not a setting.',
+      'Did you mean `quorum`?',
+    ],
+    [
+      'approvals: { tools: { x: { quorum: 0 } } }',
+      'toycoder.yml:1: `approvals.tools.x.quorum` must be a whole number from 1 to 20, not 0.',
+      'Correct it, or remove it to get the default.',
+    ],
+    [
       'agent:\n  max_steps: 0',
       'toycoder.yml:2: `agent.max_steps` must be a whole number from 1 to 1,000, not 0.',
       'Correct it, or remove it to get the default.',
@@ -451,6 +464,8 @@ locale: zh
     ['approvals: { who: [] }', /`anyone`, `requester`, `not_requester` or a list/],
     ['approvals: { expires: 2w }', /duration/],
     ['approvals: { expires: 9999d }', /duration/],
+    ['approvals: { tools: { x: 2 } }', /`approvals\.tools\.x` must hold settings, one a line, not 2/],
+    ['approvals: { tools: { x: [] } }', /`approvals\.tools\.x` must hold a rule/],
     ['sandbox: maybe', /one of `auto`, `none`/],
     ['console: { public_url: bot.example.com }', /`http:\/\/` or `https:\/\/`/],
     ['tools: [x]', /must hold settings/],

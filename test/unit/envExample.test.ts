@@ -66,7 +66,10 @@ describe('toycoder.example.yml', () => {
     const config = load({ '/home/toycoder.yml': uncommented }, env)
     expect(config.defaultProvider).toBe('openai')
     expect(config.mcpServers.tickets).toMatchObject({ headers: { Authorization: 'Bearer token' } })
-    expect(config.approvals.tools.run_command).toEqual({ who: 'not_requester', quorum: 2, match: 'deploy*' })
+    expect(config.approvals.tools).toEqual({
+      run_command: [{ match: '*deploy*', who: 'not_requester', quorum: 2, always: false }, { expiresMs: 3_600_000 }],
+      'tickets__*': [{ who: 'requester' }],
+    })
   })
 
   it('shows every section, and nothing but defaults where it claims to', () => {
