@@ -38,10 +38,25 @@ export function assistantMessage(response: ChatResponse, calls: readonly ToolCal
   return {
     role: 'assistant',
     content: calls.length > 0 && content === '' ? null : content,
-    ...(calls.length > 0 ? { tool_calls: toToolCalls(calls) } : {}),
+    ...(calls.length > 0 ? { tool_calls: toToolCalls(apart(calls)) } : {}),
     ...(finish === 'length' ? { cut: true as const } : {}),
     ...(reasoning ? { reasoning } : {}),
   }
+}
+
+/**
+ * The calls with ids that tell them apart within their message: results are found by them, and come in any order where some
+ * calls wait for people. Some servers give every call the same id, or none.
+ */
+function apart(calls: readonly ToolCallInfo[]): ToolCallInfo[] {
+  const used = new Set<string>()
+  return calls.map((call) => {
+    const base = call.id || 'call'
+    let id = base
+    for (let again = 2; used.has(id); again++) id = `${base}_${again}`
+    used.add(id)
+    return { ...call, id }
+  })
 }
 
 function metaOf({ usage, model }: ChatResponse, durationMs: number): MessageMeta {

@@ -48,8 +48,8 @@ export function createApprover(open: OpenThread, parts: ApproverParts): Approver
 
     begin: (callKey, attempt) => approvals.begin(key, callKey, attempt),
     confirm: (callKey, attempt) => approvals.confirm(key, callKey, attempt),
-    async finish(callKey, attempt, result) {
-      const { won } = await approvals.end(key, callKey, attempt, { kind: 'finished', at: open.now(), ...result })
+    async finish(callKey, attempt, { text, failed }) {
+      const { won } = await approvals.end(key, callKey, attempt, { kind: 'finished', at: open.now(), text, failed })
       return won ? 'won' : 'lost'
     },
 

@@ -85,3 +85,40 @@ export function countingStore(store: Store): Store & { calls: Record<string, num
     },
   }
 }
+
+/**
+ * The store as a process sees it that stands still at its `n`th write (counted from 0), `before` or `after` that write takes
+ * effect, until it is let go on: a machine that was suspended, or a pause of the garbage collector that outlasts a lease.
+ */
+export function freezingStore(store: Store, at: number, when: 'before' | 'after') {
+  let writes = 0
+  let thaw = () => {}
+  const thawed = new Promise<void>((resolve) => {
+    thaw = resolve
+  })
+  let frozen = () => {}
+  const isFrozen = new Promise<void>((resolve) => {
+    frozen = resolve
+  })
+  let frozenKey = ''
+  const write = async <T>(key: string, run: () => Promise<T>): Promise<T> => {
+    const freezes = writes++ === at
+    const stand = async () => {
+      frozenKey = key
+      frozen()
+      await thawed
+    }
+    if (freezes && when === 'before') await stand()
+    const answer = await run()
+    if (freezes && when === 'after') await stand()
+    return answer
+  }
+  const slow: Store = {
+    ...{ get: store.get, getMany: store.getMany, list: store.list },
+    set: (key, value, ttlMs) => write(key, () => store.set(key, value, ttlMs)),
+    putIfAbsent: (key, value, ttlMs) => write(key, () => store.putIfAbsent(key, value, ttlMs)),
+    delete: (key) => write(key, () => store.delete(key)),
+    close: async () => {},
+  }
+  return { store: slow, isFrozen, thaw, frozenKey: () => frozenKey }
+}

@@ -1,7 +1,8 @@
+import type { IncomingMessage } from '../../../src/platform/platform.ts'
 import type { InboxEvent } from '../../../src/session/inbox.ts'
 
-/** A person's message as it comes in, for tests that care about nothing but its ids. */
-export function incoming(id: string, aliases: string[] = []): InboxEvent {
+/** A person's message as it comes in, for tests that care about little but its ids. */
+export function incoming(id: string, aliases: string[] = [], more: Partial<IncomingMessage> = {}): InboxEvent {
   return {
     kind: 'message',
     id,
@@ -18,6 +19,7 @@ export function incoming(id: string, aliases: string[] = []): InboxEvent {
       hasEarlier: false,
       edited: false,
       attachments: [],
+      ...more,
     },
   }
 }
