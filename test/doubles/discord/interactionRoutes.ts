@@ -5,8 +5,17 @@ import type { Interaction } from './interactions.ts'
 import type { MessageFields } from './messageBody.ts'
 import { isEmpty, notifiedBy, readMessageBody } from './messageBody.ts'
 import { applyEdit, fromFields } from './messageRoutes.ts'
+import { readModal } from './modals.ts'
 import type { StoredMessage } from './world.ts'
 import { FLAG } from './world.ts'
+
+/** Which callback types answer what: a modal can't be answered by another one. */
+const FITTING: Record<Interaction['kind'], number[]> = {
+  command: [4, 5, 9],
+  component: [4, 5, 6, 7, 9],
+  modal: [4, 5, 6, 7],
+}
+const TYPES = { command: 2, component: 3, modal: 5 } as const
 
 /** `POST /interactions/:id/:token/callback`: the first answer, within 3 seconds. */
 export function callback(context: Context, request: ApiRequest) {
@@ -14,11 +23,11 @@ export function callback(context: Context, request: ApiRequest) {
   const interaction = context.interactions.toAnswer(id, token)
   const type = Number(request.body.type)
   const data = (request.body.data ?? {}) as Record<string, unknown>
-  const isComponent = interaction.kind === 'component'
-  if (![4, 5, 6, 7].includes(type) || (!isComponent && type > 5)) {
+  if (!FITTING[interaction.kind].includes(type)) {
     throw formError('type', 'BASE_TYPE_CHOICES', 'This response type does not fit the interaction.')
   }
   const ephemeral = (Number(data.flags ?? 0) & FLAG.ephemeral) !== 0
+  if (type === 9) interaction.modal = readModal(data)
   interaction.answeredWith = type
   let stored: StoredMessage | undefined
   if (type === 5) {
@@ -36,7 +45,7 @@ export function callback(context: Context, request: ApiRequest) {
   return {
     interaction: {
       id: interaction.id,
-      type: isComponent ? 3 : 2,
+      type: TYPES[interaction.kind],
       response_message_id: stored?.message.id,
       response_message_loading: type === 5,
       response_message_ephemeral: ephemeral,
@@ -93,7 +102,7 @@ function respond(
     application_id: world.bot.id,
     interaction_metadata: {
       id: interaction.id,
-      type: interaction.kind === 'command' ? 2 : 3,
+      type: TYPES[interaction.kind],
       user: world.users.get(interaction.userId)!,
       authorizing_integration_owners: {},
     },

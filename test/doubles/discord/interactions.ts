@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { refusals } from './apiError.ts'
+import type { Modal } from './modals.ts'
 import type { Message, World } from './world.ts'
 
 const FIRST_ANSWER_MS = 3_000
 const TOKEN_MS = 15 * 60_000
 
-/** A command or a click, from the moment a person did it. */
+/** A command, a click or a modal that was sent off, from the moment a person did it. */
 export interface Interaction {
   id: string
   token: string
-  kind: 'command' | 'component'
+  kind: 'command' | 'component' | 'modal'
   channelId: string
   userId: string
   createdAt: number
@@ -19,6 +20,8 @@ export interface Interaction {
   originalId?: string
   /** What only the person sees. */
   ephemeral: Message[]
+  /** The modal that answered it, until it is sent off or closed. */
+  modal?: Modal
 }
 
 export function createInteractions(world: World) {

@@ -2,9 +2,8 @@
 import type { Context } from './context.ts'
 import { announceUpdate, openThread, publish, removeMessage } from './context.ts'
 import { INTENT } from './gateway.ts'
-import type { Interaction } from './interactions.ts'
 import { storeFiles } from './messageBody.ts'
-import { interactionChannel, mentionedUsers, newMessage } from './payloads.ts'
+import { mentionedUsers, newMessage } from './payloads.ts'
 import type { Channel, Message, PermissionName } from './world.ts'
 import { CHANNEL, isThread, PERMISSIONS } from './world.ts'
 
@@ -22,7 +21,7 @@ export interface SayOptions {
 }
 
 export function createPeople(context: Context, guildId: string) {
-  const { world, gateway, interactions } = context
+  const { world, gateway } = context
   const guild = world.guilds.get(guildId)!
   const channelOf = (id: string): Channel => {
     const channel = world.channels.get(id)
@@ -70,33 +69,6 @@ export function createPeople(context: Context, guildId: string) {
     [...world.channels.values()].find(
       ({ type, recipients }) => type === CHANNEL.dm && recipients?.[0]?.id === userId,
     ) ?? world.newChannel({ type: CHANNEL.dm, recipients: [world.users.get(userId)!] })
-
-  const interact = (interaction: Interaction, type: number, extra: object) => {
-    const channel = channelOf(interaction.channelId)
-    const user = world.users.get(interaction.userId)!
-    const member = world.member(channel.guild_id, user.id)
-    gateway.dispatch('INTERACTION_CREATE', {
-      id: interaction.id,
-      application_id: world.bot.id,
-      type,
-      token: interaction.token,
-      version: 1,
-      channel_id: channel.id,
-      channel: interactionChannel(world, channel, user.id),
-      locale: 'en-US',
-      app_permissions: String(BigInt.asUintN(64, world.permissions(channel, world.bot.id))),
-      entitlements: [],
-      authorizing_integration_owners: channel.guild_id ? { 0: channel.guild_id } : {},
-      context: channel.guild_id ? 0 : 1,
-      attachment_size_limit: 10_485_760,
-      ...(channel.guild_id ? { guild_id: channel.guild_id, guild: { id: channel.guild_id, features: [] } } : {}),
-      ...(channel.guild_id ? { guild_locale: 'en-US' } : {}),
-      ...(member
-        ? { member: { ...member, permissions: String(BigInt.asUintN(64, world.permissions(channel, user.id))) } }
-        : { user }),
-      ...extra,
-    })
-  }
 
   return {
     /** A new person of the guild; a bot with `bot`, somebody who shares no guild with `outside`. */
@@ -160,25 +132,6 @@ export function createPeople(context: Context, guildId: string) {
       const overwrites = channel.permission_overwrites?.filter(({ id }) => id !== world.bot.id) ?? []
       channel.permission_overwrites = [...overwrites, { id: world.bot.id, type: 1, allow: '0', deny: String(deny) }]
       gateway.dispatch('CHANNEL_UPDATE', channel, INTENT.guilds)
-    },
-    /** `/name` with its string options. Gives the interaction, whose answers show in `ephemeral` and in the channel. */
-    slash(userId: string, channelId: string, name: string, options: Record<string, string> = {}): Interaction {
-      const interaction = interactions.create('command', channelId, userId)
-      const given = Object.entries(options).map(([key, value]) => ({ name: key, type: 3, value }))
-      interact(interaction, 2, { data: { id: world.snowflake(), name, type: 1, options: given } })
-      return interaction
-    },
-    /** Presses a button by its label or custom_id. */
-    click(userId: string, channelId: string, messageId: string, button: string): Interaction {
-      const { message } = world.find(channelId, messageId)!
-      const found = message.components
-        .flatMap(({ components }) => components)
-        .find(({ label, custom_id }) => label === button || custom_id === button)
-      if (!found) throw new Error(`message ${messageId} has no button "${button}"`)
-      const interaction = interactions.create('component', channelId, userId)
-      interaction.originalId = messageId
-      interact(interaction, 3, { message, data: { id: 1, custom_id: found.custom_id, component_type: 2 } })
-      return interaction
     },
   }
 }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from './context.ts'
 import { createFaults } from './faults.ts'
 import { createGateway, INTENT } from './gateway.ts'
+import { createHands } from './hands.ts'
 import { createInteractions } from './interactions.ts'
 import { createPeople } from './people.ts'
 import { createRateLimits } from './rateLimits.ts'
@@ -71,6 +72,7 @@ export async function startDiscordDouble(options: DiscordDoubleOptions = {}) {
 
   return {
     ...people,
+    ...createHands(context),
     apiUrl: `http://127.0.0.1:${port}/api`,
     token,
     botId: world.bot.id,
