@@ -28,9 +28,14 @@ export const DISCORD_LIMITS = {
 /** Every custom id of ours begins with this; `toycoder:ACTION:VALUE`. */
 export const DISCORD_ID_PREFIX = 'toycoder:'
 
+/** Names a button or a dialog. Action and value may have 90 characters together; Discord refuses more. */
+export function discordId(action: string, value: string): string {
+  return `${DISCORD_ID_PREFIX}${action}:${value}`
+}
+
 const SUPPRESS_EMBEDS = 1 << 2
 const SUPPRESS_NOTIFICATIONS = 1 << 12
-const BUTTON_STYLES = { primary: 1, plain: 2, danger: 4 } as const
+const BUTTON_STYLES = { primary: 1, plain: 2, success: 3, danger: 4 } as const
 
 /** The JSON of Discord's REST API for creating or editing a message. */
 export interface DiscordMessage {
@@ -60,7 +65,7 @@ export function renderDiscord(body: MessageView): DiscordMessage {
   const rows: DiscordActionRow[] = []
   for (const [index, button] of (body.buttons ?? []).entries()) {
     if (index % DISCORD_LIMITS.buttonsPerRow === 0) rows.push({ type: 1, components: [] })
-    rows.at(-1)!.components.push(discordButton(button))
+    rows.at(-1)!.components.push(discordButton(button, body.kind))
   }
   return {
     content: (body.live ? withLiveMark(printed) : printed) + footer || LIVE_MARK,
@@ -75,13 +80,23 @@ export function discordSize(markdown: string): number {
   return codePoints(printChatMarkdown(markdown, dialectFor(new Set()))) + DISCORD_LIMITS.footer
 }
 
-function discordButton({ action, label, style, value }: ButtonView): DiscordActionRow['components'][number] {
+/** On a card the first choice lets something happen: green, as people know it from such questions. */
+function discordButton(
+  { action, label, style, value }: ButtonView,
+  kind: MessageView['kind'],
+): DiscordActionRow['components'][number] {
   return {
     type: 2,
-    style: BUTTON_STYLES[style],
-    label: cut(label, DISCORD_LIMITS.buttonLabel),
-    custom_id: `${DISCORD_ID_PREFIX}${action}:${value}`,
+    style: BUTTON_STYLES[kind === 'card' && style === 'primary' ? 'success' : style],
+    // Discord takes no button without words.
+    label: cut(label, DISCORD_LIMITS.buttonLabel).trim() || '…',
+    custom_id: discordId(action, value),
   }
+}
+
+/** Plain text where Discord reads Markdown: it is shown as it is written, and mentions nobody. */
+export function discordPlain(text: string): string {
+  return literal(text)
 }
 
 function dialectFor(allowed: ReadonlySet<string>): Dialect {

@@ -85,6 +85,41 @@ describe('the Discord double refuses what Discord refuses', () => {
     expect(await call('POST', webhook, { content: 'x' })).toMatchObject({ status: 401, body: { code: 50027 } })
   })
 
+  test('modals that do not fit, and those that answer a modal or come second', async () => {
+    const { double, call, post } = await api()
+    const button = { type: 2, style: 1, label: 'Go', custom_id: 'go' }
+    const { id } = (await post('x', { components: [{ type: 1, components: [button] }] })).body
+    const open = (interaction: { id: string; token: string }, data: object) =>
+      call('POST', `/interactions/${interaction.id}/${interaction.token}/callback`, { type: 9, data })
+    const input = { type: 4, custom_id: 'a', style: 2 }
+    const label = (component: object, more: object = {}) => ({ type: 18, label: 'L', ...more, component })
+    const modal = { custom_id: 'm', title: 'T', components: [label(input)] }
+    const click = double.click(double.aliceId, double.channelId, id, 'Go')
+    for (const wrong of [
+      { title: 't'.repeat(46) },
+      { custom_id: 'm'.repeat(101) },
+      { components: [] },
+      { components: Array.from({ length: 6 }, (_, n) => label({ ...input, custom_id: `${n}` })) },
+      { components: [label(input), label(input)] },
+      { components: [label(input, { label: 'L'.repeat(46) })] },
+      { components: [label({ ...input, value: '' })] },
+      { components: [label({ ...input, value: 'v'.repeat(4_001) })] },
+      { components: [{ type: 1, components: [input] }] },
+    ]) {
+      expect((await open(click, { ...modal, ...wrong })).body.code).toBe(50035)
+    }
+    expect((await open(click, modal)).status).toBe(204)
+    expect((await open(click, modal)).body.code).toBe(40060)
+    expect(() => double.sendOff(click)).toThrow('"a" must not be empty')
+    expect(() => double.sendOff(click, { a: 'x'.repeat(4_001) })).toThrow('4000')
+    const sent = double.sendOff(click, { a: 'x' })
+    expect(() => double.sendOff(click, { a: 'x' })).toThrow('no modal is open')
+    expect((await open(sent, modal)).body.code).toBe(50035)
+    const late = double.click(double.aliceId, double.channelId, id, 'Go')
+    double.advance(3_001)
+    expect((await open(late, modal)).body.code).toBe(10062)
+  })
+
   test('the same nonce twice within minutes, and after a deletion', async () => {
     const { double, post } = await api()
     const more = { nonce: 'n', enforce_nonce: true }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { inboundText, namesBot } from '../../src/platform/discord/inboundText.ts'
-import { nonceOf, readButton } from '../../src/platform/discord/payload.ts'
+import { nonceOf, readId } from '../../src/platform/discord/payload.ts'
 import { createRecent } from '../../src/platform/discord/recent.ts'
 import { DEFAULT_THREAD_NAME, threadName } from '../../src/platform/discord/threadName.ts'
 
@@ -89,10 +89,10 @@ describe('keys and buttons', () => {
   })
 
   test('a button of ours is read back, any other is not', () => {
-    expect(readButton('toycoder:approve:a:b')).toEqual({ action: 'approve', value: 'a:b' })
-    expect(readButton('toycoder:stop:')).toEqual({ action: 'stop', value: '' })
-    expect(readButton('other:approve:1')).toBeUndefined()
-    expect(readButton('toycoder:')).toBeUndefined()
+    expect(readId('toycoder:approve:a:b')).toEqual({ action: 'approve', value: 'a:b' })
+    expect(readId('toycoder:stop:')).toEqual({ action: 'stop', value: '' })
+    expect(readId('other:approve:1')).toBeUndefined()
+    expect(readId('toycoder:')).toBeUndefined()
   })
 
   test('a short memory keeps the newest entries', () => {

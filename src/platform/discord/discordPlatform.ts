@@ -51,6 +51,8 @@ export interface DiscordOptions {
   startLimitMs?: number
   /** Milliseconds for one attempt of a request; 30 s. */
   requestTimeoutMs?: number
+  /** Milliseconds until the person who clicked is told that it takes longer; 2 s, of the 3 s that Discord gives. */
+  answerWithinMs?: number
 }
 
 /** Discord as a chat platform, on discord.js. */
@@ -59,7 +61,7 @@ export function createDiscordPlatform(options: DiscordOptions): ChatPlatform {
   const log = options.log.child({ platform: 'discord' })
   const token = options.token.trim().replace(/^Bot\s+/i, '')
   const wording = options.wording ?? wordingFor('en')
-  const { requestTimeoutMs } = options
+  const { requestTimeoutMs, answerWithinMs } = options
   const client = createClient({ apiUrl, log, ...(requestTimeoutMs ? { requestTimeoutMs } : {}) })
   const api = createDiscordApi({ rest: client.rest, token, log, now })
   const botId = () => client.user?.id ?? ''
@@ -68,7 +70,10 @@ export function createDiscordPlatform(options: DiscordOptions): ChatPlatform {
   const people = createPeople({ client, api, now, homeGuild: () => guildId ?? onlyGuild(client) })
   const reactions = createReactions(api, log)
   const placeholders = createPlaceholders({ client, api })
-  const inbound = createInbound({ client, api, log, now, wording, threads, posts, people, placeholders })
+  const inbound = createInbound({
+    ...{ client, api, log, now, wording, threads, posts, people, placeholders },
+    ...(answerWithinMs === undefined ? {} : { answerWithinMs }),
+  })
 
   /** The message that a thread is opened on: a command's placeholder if there is one, else a new message. */
   async function firstMessage(place: Place, body: MessageBody, post: PostOptions): Promise<MessageRef> {
@@ -140,8 +145,9 @@ export function createDiscordPlatform(options: DiscordOptions): ChatPlatform {
       }
     },
 
-    async whisper(_, __, markdown, { token } = {}) {
-      return token === undefined ? false : placeholders.whisper(token, markdown)
+    async whisper(_, __, markdown, { token, buttons } = {}) {
+      // Discord shows something to one person only as the answer to what that person did.
+      return token === undefined ? false : placeholders.whisper(token, markdown, buttons)
     },
 
     history: (thread, before, limit) => readHistory(thread, before, limit, { client, api }),

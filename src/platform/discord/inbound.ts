@@ -27,6 +27,7 @@ export function createInbound(options: {
   posts: Posts
   people: People
   placeholders: Placeholders
+  answerWithinMs?: number
 }) {
   const { client, api, log, now, threads, posts, people } = options
   const stopping = new AbortController()

@@ -1,18 +1,22 @@
-import type { ButtonInteraction, ChatInputCommandInteraction, Interaction } from 'discord.js'
+import type { ChatInputCommandInteraction, Interaction } from 'discord.js'
 import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { ThreadRef } from '../../shared/thread.ts'
 import type { Wording } from '../../shared/wording/wording.ts'
-import type { IncomingCommand, PlatformInbox, Receipt, Sender } from '../platform.ts'
+import type { IncomingCommand, PlatformInbox, Receipt } from '../platform.ts'
+import { createActs } from './acts.ts'
+import { createAnswers } from './answers.ts'
 import type { Deliveries } from './deliveries.ts'
 import type { DiscordApi } from './discordApi.ts'
-import { followUp } from './ephemeral.ts'
-import { DM_ACCOUNT, opensThreads, threadOf } from './incoming.ts'
-import { readButton } from './payload.ts'
+import { DM_ACCOUNT, opensThreads } from './incoming.ts'
+import { senderOf } from './origin.ts'
 import type { People } from './people.ts'
 import type { Placeholders } from './placeholders.ts'
 
-/** Hears commands and clicks. Each is acknowledged before anything else is waited for: Discord gives 3 seconds. */
+/** A click that is not answered by then is announced; Discord gives 3 seconds. */
+const ANSWER_WITHIN_MS = 2_000
+
+/** Hears commands, clicks and dialogs. A command is acknowledged before anything else is waited for. */
 export function createInteractions(options: {
   api: DiscordApi
   deliveries: Deliveries
@@ -21,8 +25,11 @@ export function createInteractions(options: {
   wording: Wording
   log: Log
   inbox: () => PlatformInbox
+  /** Milliseconds until a click or dialog without an answer is told that it takes longer; 2 s. */
+  answerWithinMs?: number
 }) {
-  const { api, deliveries, placeholders, people, wording, log, inbox } = options
+  const { deliveries, placeholders, people, log, inbox, answerWithinMs: withinMs = ANSWER_WITHIN_MS } = options
+  const acts = createActs({ ...options, answer: createAnswers({ ...options, withinMs }) })
 
   async function onCommand(interaction: ChatInputCommandInteraction): Promise<void> {
     const deferred = acknowledge('a command', interaction.deferReply({ withResponse: true }))
@@ -48,43 +55,6 @@ export function createInteractions(options: {
     else if (command.thread) await placeholders.showAs(command.id, `\`/${command.name}\` ${command.text}`.trim())
   }
 
-  async function onClick(interaction: ButtonInteraction): Promise<void> {
-    const button = readButton(interaction.customId)
-    if (!button) return
-    await acknowledge('a click', interaction.deferUpdate())
-    let text: string | undefined
-    try {
-      const answer = await inbox().click({
-        ...button,
-        id: interaction.id,
-        thread: threadOfClick(interaction),
-        ref: { channel: interaction.channelId, id: interaction.message.id },
-        author: senderOf(interaction),
-        at: interaction.createdTimestamp,
-      })
-      text = answer.text
-    } catch (error) {
-      log.error({ error, click: interaction.id }, 'a click could not be handled')
-      text = wording.runFailed
-    }
-    if (text) await followUp(api, interaction.applicationId, interaction.token, text)
-  }
-
-  /** A click on a message that answers in a channel, for lack of the right to open threads, belongs to the asked message. */
-  function threadOfClick(interaction: ButtonInteraction): ThreadRef {
-    const { message, channelId } = interaction
-    const thread = threadOf(message, interaction.client.user.id)
-    const root = message.reference?.messageId
-    return thread.thread === message.id && root ? { ...thread, id: root, thread: root, channel: channelId } : thread
-  }
-
-  function senderOf(interaction: Interaction): Sender {
-    const { user, guildId } = interaction
-    if (interaction.inCachedGuild()) people.heard(guildId ?? DM_ACCOUNT, interaction.member)
-    const name = interaction.inCachedGuild() ? interaction.member.displayName : user.displayName
-    return { id: user.id, name, isBot: user.bot, isExternal: guildId !== null && !interaction.inCachedGuild() }
-  }
-
   function commandOf(interaction: ChatInputCommandInteraction): IncomingCommand {
     const { channel, channelId, guildId, commandName } = interaction
     const account = guildId ?? DM_ACCOUNT
@@ -101,7 +71,7 @@ export function createInteractions(options: {
       id: interaction.id,
       place: { platform: 'discord', account, channel: parent },
       ...(thread ? { thread } : {}),
-      author: senderOf(interaction),
+      author: senderOf(interaction, people),
       name: commandName,
       text: interaction.options.data.map(({ value }) => String(value ?? '')).join(' '),
       at: interaction.createdTimestamp,
@@ -123,6 +93,7 @@ export function createInteractions(options: {
 
   return (interaction: Interaction): void => {
     if (interaction.isChatInputCommand()) onCommand(interaction).catch((error) => failed(error, 'a command'))
-    else if (interaction.isButton()) onClick(interaction).catch((error) => failed(error, 'a click'))
+    else if (interaction.isButton()) acts.onClick(interaction).catch((error) => failed(error, 'a click'))
+    else if (interaction.isModalSubmit()) acts.onSubmit(interaction).catch((error) => failed(error, 'a dialog'))
   }
 }

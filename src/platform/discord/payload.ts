@@ -13,8 +13,8 @@ export function nonceOf(key: string): string {
   return createHash('sha256').update(key).digest('base64url').slice(0, 24)
 }
 
-/** What a button of ours (`toycoder:ACTION:VALUE`) says when it is pressed, or undefined for somebody else's. */
-export function readButton(customId: string): { action: string; value: string } | undefined {
+/** What the id of a button or dialog of ours (`toycoder:ACTION:VALUE`) says, or undefined for somebody else's. */
+export function readId(customId: string): { action: string; value: string } | undefined {
   if (!customId.startsWith(DISCORD_ID_PREFIX)) return undefined
   const [action = '', ...value] = customId.slice(DISCORD_ID_PREFIX.length).split(':')
   return action === '' ? undefined : { action, value: value.join(':') }

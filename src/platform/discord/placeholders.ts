@@ -1,6 +1,7 @@
 import { type APIMessage, type Client, MessageFlags, Routes } from 'discord.js'
 import { PlatformError } from '../../shared/errors.ts'
 import type { MessageRef } from '../../shared/thread.ts'
+import type { Button } from '../platform.ts'
 import type { DiscordApi } from './discordApi.ts'
 import { followUp } from './ephemeral.ts'
 import { toEdit } from './payload.ts'
@@ -26,7 +27,7 @@ export interface Placeholders {
   showAs(interactionId: string, text: string): Promise<void>
   discard(interactionId: string): Promise<void>
   /** Says something to the command's person alone and takes the placeholder away. False when the token has ended. */
-  whisper(token: string, text: string): Promise<boolean>
+  whisper(token: string, text: string, buttons?: Button[]): Promise<boolean>
 }
 
 export function createPlaceholders({ client, api }: { client: Client; api: DiscordApi }): Placeholders {
@@ -86,15 +87,16 @@ export function createPlaceholders({ client, api }: { client: Client; api: Disco
 
     discard: remove,
 
-    async whisper(token, text) {
+    async whisper(token, text, buttons) {
+      const tell = () => followUp(api, { applicationId: applicationId(), token }, text, buttons)
       try {
         const interactionId = idOfToken.get(token)
         const waiting = interactionId === undefined ? await isWaiting(token) : await known.get(interactionId)
-        if (!waiting) return await followUp(api, applicationId(), token, text)
+        if (!waiting) return await tell()
         // The first follow-up would become the placeholder's text, for all to read. So the placeholder ends waiting first,
         // with nothing in it, and is taken away when the person has been told.
         await editOriginal(token, '…')
-        const told = await followUp(api, applicationId(), token, text)
+        const told = await tell()
         if (interactionId !== undefined) known.set(interactionId, Promise.resolve(undefined))
         await api.call('remove a placeholder', [], (rest) =>
           rest.delete(Routes.webhookMessage(applicationId(), token), { auth: false }),

@@ -116,30 +116,33 @@ export function createPosts(options: { api: DiscordApi; threads: Threads; botId:
     }
   }
 
+  /** A thread falls asleep after a day; a card in it is settled all the same. A locked one stays as it is. */
+  async function awake(ref: MessageRef, change: () => Promise<unknown>): Promise<void> {
+    try {
+      await change()
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.kind !== 'notEditable') throw error
+      const woken = await api
+        .call('wake a thread', [], (rest) => rest.patch(Routes.channel(ref.channel), { body: { archived: false } }))
+        .catch(() => undefined)
+      if (woken === undefined) throw error
+      await change()
+    }
+  }
+
   return {
     post: (thread, body, options) => threads.within(thread, (to) => sendOnce(to, renderDiscord(body), options)),
 
     send: (to, body, options) => sendOnce(to, renderDiscord(body), options),
 
-    async edit(ref, body) {
-      const payload = toEdit(body)
-      try {
-        await patch(ref, payload)
-      } catch (error) {
-        if (!(error instanceof PlatformError) || error.kind !== 'notEditable') throw error
-        // A thread falls asleep after a day; a card in it is settled all the same. A locked one stays as it is.
-        const awake = await api
-          .call('wake a thread', [], (rest) => rest.patch(Routes.channel(ref.channel), { body: { archived: false } }))
-          .catch(() => undefined)
-        if (awake === undefined) throw error
-        await patch(ref, payload)
-      }
-    },
+    edit: (ref, body) => awake(ref, () => patch(ref, toEdit(body))),
 
     async remove(ref) {
       try {
-        await api.call('remove a message', ['View Channel'], (rest) =>
-          rest.delete(Routes.channelMessage(ref.channel, ref.id)),
+        await awake(ref, () =>
+          api.call('remove a message', ['View Channel'], (rest) =>
+            rest.delete(Routes.channelMessage(ref.channel, ref.id)),
+          ),
         )
       } catch (error) {
         if (!(error instanceof PlatformError) || error.kind !== 'notFound') throw error
