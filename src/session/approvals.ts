@@ -11,7 +11,7 @@ export { agreed } from './approvalState.ts'
 /** What became of a yes. */
 export type VoteOutcome =
   | { kind: 'counted'; have: number; need: number }
-  /** The version is decided: by this vote if `won`, else by somebody before or by the end of its time. */
+  /** The version is decided: by this person's vote if `won`, else by somebody before or by the end of its time. */
   | { kind: 'decided'; decision: Decision; won: boolean }
   /** This person has said yes to this version before. */
   | { kind: 'again'; have: number; need: number }
@@ -117,14 +117,16 @@ export function createApprovals(store: Store, now: () => number = Date.now): App
     if (decision) return { kind: 'decided', decision, won: false }
     const entry: Vote = { by, at: now(), always }
     const due = dueDecision(before, entry.at)
-    if (due) return settled(await put(thread, ask, due))
+    if (due) return decidedFor(by, (await put(thread, ask, due)).decision)
     const isNew = await store.putIfAbsent(approvalKeys.vote(thread, callKey, version, by.id), entry)
 
     const after = await state(thread, callKey)
     if (after.ask?.version !== version) return { kind: 'stale' }
-    if (after.decision) return { kind: 'decided', decision: after.decision, won: false }
+    if (after.decision) return decidedFor(by, after.decision)
     const dueNow = dueDecision(after, now())
-    if (dueNow) return settled(await put(thread, ask, dueNow))
+    // Clocks of instances differ, so the latest vote by its time may be another one than the one that completed them.
+    const completed = dueNow?.kind === 'approved' && isNew ? { ...dueNow, by } : dueNow
+    if (completed) return decidedFor(by, (await put(thread, ask, completed)).decision)
     return { kind: isNew ? 'counted' : 'again', have: after.votes.length, need: ask.rule.quorum }
   }
 
@@ -226,8 +228,9 @@ export function createApprovals(store: Store, now: () => number = Date.now): App
   }
 }
 
-function settled({ won, decision }: { won: boolean; decision: Decision }): VoteOutcome {
-  return { kind: 'decided', decision, won: won && decision.kind === 'approved' }
+/** Whoever comes next takes what is due, so another one may have written what this person's vote decided. */
+function decidedFor(by: PersonName, decision: Decision): VoteOutcome {
+  return { kind: 'decided', decision, won: decision.kind === 'approved' && decision.by?.id === by.id }
 }
 
 const KINDS: Readonly<Record<Ask['kind'], readonly Decision['kind'][]>> = {
