@@ -193,7 +193,7 @@ describe('approvals and death', () => {
   it('whenever a process dies, every run ends, each yes has its effect at most once, and no no has one', async () => {
     await fc.assert(
       fc.asyncProperty(plan, deaths, (story, dying) => check(story, dying)),
-      { numRuns: Number(process.env.CRASH_RUNS ?? 400) },
+      { numRuns: Number(process.env.CRASH_RUNS ?? 2_000) },
     )
   }, 120_000)
 
