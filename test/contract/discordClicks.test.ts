@@ -79,6 +79,18 @@ describe('a card', () => {
     await platform.remove(thread, ref)
   })
 
+  test('for a thread that people deleted while the bot was away opens no second one', async () => {
+    const first = await startBot()
+    const { double } = first
+    const { thread } = await card(first)
+    await first.platform.stop()
+    double.removeThread(thread.id)
+    const { platform } = await startBot({}, double)
+    const posted = await platform.post(thread, CARD, { key: 'again' }).catch((error) => error)
+    expect(posted).toMatchObject({ kind: 'notFound', code: '10003' })
+    expect(double.requestsOf('POST /channels/:id/messages/:id/threads')).toHaveLength(1)
+  })
+
   test('in a locked thread, or where the rights are gone, is refused with what would mend it', async () => {
     const bot = await startBot()
     const { double, platform } = bot

@@ -3,6 +3,7 @@ import {
   type Client,
   RESTJSONErrorCodes as Code,
   DiscordAPIError,
+  MessageFlags,
   PermissionFlagsBits,
   Routes,
   ThreadAutoArchiveDuration,
@@ -69,7 +70,12 @@ export function createThreads(options: { client: Client; api: DiscordApi; log: L
     const name = names.get(thread.id)
     // After a restart only Discord knows whether the thread was opened before.
     if (name === undefined && (await exists(thread.id))) return opened.set(thread.id, true)
-    await create(thread, name ?? (await nameFromMessage(thread)))
+    if (name !== undefined) return create(thread, name)
+    const message = await readRoot(thread)
+    if (((message.flags ?? 0) & MessageFlags.HasThread) === 0) return create(thread, nameOf(message))
+    // It had one: another instance has opened it just now, or people have deleted it, and then it stays deleted.
+    if (!(await exists(thread.id))) throw threadIsGone()
+    opened.set(thread.id, true)
   }
 
   async function create(thread: ThreadRef, name: string): Promise<void> {
@@ -112,10 +118,12 @@ export function createThreads(options: { client: Client; api: DiscordApi; log: L
     }
   }
 
-  async function nameFromMessage(thread: ThreadRef): Promise<string> {
-    const message = await api.call<APIMessage>('read a message', ['Read Message History'], (rest) =>
+  const readRoot = (thread: ThreadRef) =>
+    api.call<APIMessage>('read a message', ['Read Message History'], (rest) =>
       rest.get(Routes.channelMessage(thread.channel, thread.id)),
     )
+
+  function nameOf(message: APIMessage): string {
     const user = (id: string) => message.mentions.find((one) => one.id === id)?.username
     const nameless = () => undefined
     const botId = client.user?.id ?? ''
@@ -155,6 +163,10 @@ function missingRights(client: Client, channelId: string): Right[] {
   const has = channel && 'permissionsFor' in channel && client.user ? channel.permissionsFor(client.user) : null
   const missing = has ? THREAD_RIGHTS.filter((right) => !has.has(BITS[right])) : []
   return missing.length > 0 ? missing : [...THREAD_RIGHTS]
+}
+
+function threadIsGone(): PlatformError {
+  return new PlatformError('notFound', String(Code.UnknownChannel), 'open a thread: it was deleted')
 }
 
 function isRightMissing(error: unknown): error is PlatformError {
