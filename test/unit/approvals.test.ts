@@ -95,6 +95,22 @@ describe('a yes', () => {
     expect((await state()).earlier).toMatchObject([{ ask: { version: 1 }, votes: [{ by: ANN }] }])
   })
 
+  it('that an edit overtakes on its way counts for neither version', async () => {
+    await ask({ quorum: 2 })
+    const overtaken: Store = {
+      ...store,
+      async putIfAbsent(...entry) {
+        await decide('edited')
+        await ask({ version: 2 })
+        return store.putIfAbsent(...entry)
+      },
+    }
+    const late = createApprovals(overtaken, () => clock)
+    expect(await late.vote(THREAD, CALL, 1, ANN, { always: false })).toEqual({ kind: 'stale' })
+    expect(await state()).toMatchObject({ ask: { version: 2 }, votes: [] })
+    expect((await state()).decision).toBeUndefined()
+  })
+
   it('comes too late when the time is over, and that is then written', async () => {
     await ask({ quorum: 2 })
     await vote(ANN)
