@@ -5,9 +5,13 @@ import { createResultKeeper } from './session/resultStore.ts'
 import type { Store } from './session/store.ts'
 import type { Redactor } from './shared/redact.ts'
 import type { Approver } from './tool/approver.ts'
+import { askUserTool } from './tool/builtin/askUser.ts'
+import { editFileTool } from './tool/builtin/editFile.ts'
 import { listDirectoryTool } from './tool/builtin/listDirectory.ts'
 import { readFileTool } from './tool/builtin/readFile.ts'
+import { runCommandTool } from './tool/builtin/runCommand.ts'
 import { globSearchTool, grepSearchTool } from './tool/builtin/search.ts'
+import { writeFileTool } from './tool/builtin/writeFile.ts'
 import { readResultTool } from './tool/resultKeeper.ts'
 import type { ToolSource } from './tool/tool.ts'
 import { ToolManager } from './tool/toolManager.ts'
@@ -54,6 +58,10 @@ export function toolsFor(
   manager.register(plannerTool(parts.planner, { onMessage }))
   manager.register(reviewTool(parts.review, { onMessage }))
   manager.addSource(parts.mcp)
+  manager.register(writeFileTool)
+  manager.register(editFileTool)
+  manager.register(askUserTool)
+  if (parts.commands) manager.register(runCommandTool)
   for (const name of parts.enabled) if (manager.has(name)) manager.enable(name)
   for (const name of parts.disabled) if (manager.has(name)) manager.disable(name)
   // What the configuration switches off stays off: a thread can't reach beyond the installation.

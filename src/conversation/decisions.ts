@@ -25,7 +25,8 @@ export interface DecisionsParts {
   toolOf(ref: ThreadRef, name: string): Promise<Tool | undefined>
   /** Absolute path of the folder that tools work on. */
   workspace: string
-  wake(threadKey: string): Promise<void>
+  /** Has the thread's run go on; with `afterMs` that outlives the process. */
+  wake(threadKey: string, options?: { afterMs: number }): Promise<void>
   log: Log
   now?: () => number
 }
@@ -39,6 +40,9 @@ interface Act {
   person: Person
   wording: Wording
 }
+
+/** How long after a decision its thread is looked at again, in case the process dies before its run comes to an end. */
+const SAFETY_NET_MS = 5_000
 
 /** Titles of dialogs are cut to what Slack takes. */
 const TITLE_CHARACTERS = 24
@@ -131,6 +135,7 @@ export function createDecisions(parts: DecisionsParts) {
       if (ask.kind !== 'call') return strange(act)
       if (!(await cards.isWhole(act.ref, ask))) return { text: wording.cannotBeApproved }
       const always = act.action === CARD_ACTIONS.always && ask.always !== null
+      await spanNet(act)
       const vote = await approvals.vote(act.key, ask.callKey, ask.version, nameOf(act.person), { always })
       if (vote.kind === 'again') return { text: wording.votedBefore }
       if (vote.kind === 'stale') return { text: wording.alreadyDone }
@@ -141,6 +146,7 @@ export function createDecisions(parts: DecisionsParts) {
   }
 
   async function decide(act: Act, ask: Ask, decision: Decision): Promise<{ text?: string }> {
+    await spanNet(act)
     const outcome = await approvals.decide(act.key, ask.callKey, ask.version, decision)
     await after(act, ask.callKey)
     return outcome.won ? {} : { text: act.wording.decidedBefore(decisionText(ask, outcome.decision, act.wording)) }
@@ -217,6 +223,7 @@ export function createDecisions(parts: DecisionsParts) {
 
   async function closeAttempt(act: Act, kind: 'again' | 'skip'): Promise<ClickAnswer> {
     return withAttempt(act, async (ask, attempt) => {
+      await spanNet(act)
       const outcome = await approvals.end(act.key, ask.callKey, attempt, { kind, at: now(), by: nameOf(act.person) })
       await after(act, ask.callKey)
       return outcome.won ? {} : { text: act.wording.decidedBefore(endText(outcome.end, act.wording)) }
@@ -243,6 +250,7 @@ export function createDecisions(parts: DecisionsParts) {
     const slot = Number(act.value)
     const [next] = Number.isSafeInteger(slot) && slot >= 0 ? await inbox.read(key, slot, 1) : []
     if (next?.slot !== slot) return { text: wording.alreadyDone }
+    await spanNet(act)
     const open = await approvals.open(key)
     let refused = false
     for (const callKey of open) {
@@ -268,6 +276,14 @@ export function createDecisions(parts: DecisionsParts) {
   function dialogOf({ action, value, wording }: Act, title: string) {
     const fitting = title.length <= TITLE_CHARACTERS ? title : `${title.slice(0, TITLE_CHARACTERS - 1)}…`.toWellFormed()
     return { action, value, title: fitting, submit: wording.dialogSubmit, close: wording.dialogCancel }
+  }
+
+  /**
+   * A thread that waits is in no list of open work, so whoever decides leaves a timer in the store first: a process that dies
+   * after the decision, or while what was approved runs, is followed by one that goes on.
+   */
+  async function spanNet({ key }: Act): Promise<void> {
+    await parts.wake(key, { afterMs: SAFETY_NET_MS })
   }
 
   /** The card says it, and the run goes on; neither keeps the person waiting. */
