@@ -143,7 +143,7 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     approvals,
     cards,
     switches,
-    audit: (thread) => collect(auditOf(store, thread)),
+    audit: (thread, channel) => collect(auditOf(store, thread, channel)),
     activity: config.delivery.toolActivity,
     access,
     commands,

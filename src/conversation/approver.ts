@@ -1,7 +1,8 @@
 import type { ApprovalRules } from '../session/approvalRules.ts'
 import { ruleFor } from '../session/approvalRules.ts'
-import { type Approvals, agreed } from '../session/approvals.ts'
-import type { Ask, CallState, Decision, PersonName } from '../session/approvalTypes.ts'
+import { dueDecision } from '../session/approvalState.ts'
+import type { Approvals } from '../session/approvals.ts'
+import type { Ask, CallState, PersonName } from '../session/approvalTypes.ts'
 import { isAbort, messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import type { Preview } from '../tool/approval.ts'
@@ -192,13 +193,6 @@ export function createApprover(open: OpenThread, parts: ApproverParts): Approver
       throw new PreviewError(messageOf(error), { cause: error })
     }
   }
-}
-
-/** The decision that is due though nobody took it: enough votes before a crash, or the end of the time. */
-function dueDecision({ ask, votes, decision }: CallState, now: number): Decision | null {
-  if (!ask || decision) return null
-  if (votes.length >= ask.rule.quorum) return agreed(votes, votes.at(-1)!.by, now)
-  return ask.expiresAt <= now ? { v: 1, at: now, by: null, kind: 'expired' } : null
 }
 
 function alwaysOf(tool: Tool, args: unknown) {

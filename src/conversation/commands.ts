@@ -1,5 +1,4 @@
 import type { Outbox } from '../delivery/outbox.ts'
-import type { AuditEntry } from '../session/approvalAudit.ts'
 import type { Approvals } from '../session/approvals.ts'
 import type { InboxSlot } from '../session/inbox.ts'
 import type { ThreadStore } from '../session/thread.ts'
@@ -16,6 +15,7 @@ import { type AccessRules, isAdmin } from './access.ts'
 import { auditLines } from './auditText.ts'
 import type { CommandRegistry, ParsedCommand } from './commandRegistry.ts'
 import { channelOf, mark, type OpenThread } from './openThread.ts'
+import type { ConversationParts } from './parts.ts'
 
 /** The command line has them all. */
 const MOST_AUDIT_LINES = 100
@@ -33,7 +33,7 @@ export interface CommandParts {
   approvals: Approvals
   switches: ToolSwitches
   /** Everything that was asked and decided in a thread, in order. */
-  audit(thread: string): Promise<AuditEntry[]>
+  audit: ConversationParts['audit']
   access: AccessRules
 }
 
@@ -102,7 +102,7 @@ function toolList(toolManager: ToolManager): string {
 
 /** The newest entries of the thread's audit log, oldest first. */
 async function auditText(open: OpenThread, { audit, redactor }: CommandParts): Promise<string> {
-  const entries = await audit(open.key)
+  const entries = await audit(open.key, channelOf(open.ref))
   if (entries.length === 0) return open.wording.auditEmpty
   return auditLines(entries.slice(-MOST_AUDIT_LINES), redactor)
 }

@@ -6,7 +6,7 @@ import type { Approvals } from '../session/approvals.ts'
 import type { Inbox } from '../session/inbox.ts'
 import type { Thread, ThreadStore } from '../session/thread.ts'
 import type { ToolSwitches } from '../session/toolSwitches.ts'
-import type { UsageLedger } from '../session/usage.ts'
+import type { Place, UsageLedger } from '../session/usage.ts'
 import type { Log } from '../shared/log.ts'
 import type { Redactor } from '../shared/redact.ts'
 import type { PlatformName } from '../shared/thread.ts'
@@ -37,7 +37,7 @@ export interface ConversationParts {
   cards: Cards
   switches: ToolSwitches
   /** Everything that was asked and decided in a thread, in order. */
-  audit(thread: string): Promise<AuditEntry[]>
+  audit(thread: string, channel: Place): Promise<AuditEntry[]>
   compact: TurnParts['compact']
   usage: UsageLedger
   /** Off where `null`. */

@@ -1,7 +1,7 @@
 import type { Outbox } from '../delivery/outbox.ts'
 import type { IncomingMessage } from '../platform/platform.ts'
 import type { Approvals } from '../session/approvals.ts'
-import type { Ask, PersonName } from '../session/approvalTypes.ts'
+import type { Ask, AttemptEnd, PersonName } from '../session/approvalTypes.ts'
 import type { Inbox, InboxSlot } from '../session/inbox.ts'
 import { modelView } from '../session/view.ts'
 import type { Log } from '../shared/log.ts'
@@ -122,15 +122,12 @@ async function giveUp(open: OpenThread, person: Person, parts: WaitingParts): Pr
   const { approvals, cards, log } = parts
   const by: PersonName = { id: person.id, name: person.name }
   for (const { key, call } of openCalls(open)) {
-    const { ask, decision, attempts } = await approvals.state(open.key, key)
-    if (ask && !decision)
-      await approvals.decide(open.key, key, ask.version, { v: 1, at: open.now(), by, kind: 'stopped' })
-    const last = attempts.at(-1)
-    if (last && !last.end) await approvals.end(open.key, key, last.number, { kind: 'skip', at: open.now(), by })
-    const began = last ? 'it had begun, and nobody knows whether it took effect' : 'before it ran'
-    const content = `Error: stopped by ${person.name}: ${began}`
+    const { attempts } = await approvals.giveUp(open.key, key, by)
+    const end = attempts.at(-1)?.end
+    const content = end?.kind === 'finished' ? end.text : `Error: stopped by ${person.name}: ${whatIsKnown(end)}`
+    const failed = end?.kind !== 'finished' || end.failed
     const seq = await open.append({
-      ...{ v: 1, kind: 'message', at: open.now(), failed: true },
+      ...{ v: 1, kind: 'message', at: open.now(), ...(failed && { failed }) },
       message: { role: 'tool', tool_call_id: call.id, content },
     })
     await showIfPossible(open, seq, log)
@@ -138,6 +135,11 @@ async function giveUp(open: OpenThread, person: Person, parts: WaitingParts): Pr
   }
   const seq = await open.append(mark(open.now(), { mark: 'stopped', by: person.name, partial: '' }))
   await showIfPossible(open, seq, log)
+}
+
+function whatIsKnown(end: AttemptEnd | undefined): string {
+  const ran = end && !(end.kind === 'skip' && end.neverRan)
+  return ran ? 'it had begun, and nobody knows whether it took effect' : 'before it ran'
 }
 
 /** The calls without a result, with their keys. */
@@ -158,8 +160,7 @@ export async function settleLeftovers(
   const needed = new Set(openCalls(open).map(({ key }) => key))
   for (const key of await approvals.open(open.key)) {
     if (needed.has(key)) continue
-    const { ask } = await approvals.state(open.key, key)
-    if (ask) await approvals.decide(open.key, key, ask.version, { v: 1, at: open.now(), by, kind: 'stopped' })
+    await approvals.giveUp(open.key, key, by)
     await cards.show(open.ref, key)
   }
 }

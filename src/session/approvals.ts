@@ -6,8 +6,6 @@ import { listAll } from './entries.ts'
 import { approvalKeys, numberOf } from './keys.ts'
 import type { Store } from './store.ts'
 
-export { agreed } from './approvalState.ts'
-
 /** What became of a yes. */
 export type VoteOutcome =
   | { kind: 'counted'; have: number; need: number }
