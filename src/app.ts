@@ -80,16 +80,17 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     onParked: (key, error) => void tellParked(key, error),
   })
 
+  const fixedWording = config.locale === 'auto' ? {} : { wording: wordingFor(config.locale) }
   const consolePlatform = config.console.enabled
     ? createConsolePlatform({ storage: store, log, adminName: 'You', pageUrl: () => consoleUrl })
     : null
-  const slack = config.slack ? createSlackPlatform({ ...slackOptions(config.slack), log }) : null
+  const slack = config.slack ? createSlackPlatform({ ...slackOptions(config.slack), ...fixedWording, log }) : null
   const discord = config.discord
     ? createDiscordPlatform({
         ...discordOptions(config.discord),
         commands: slashCommands(),
         log,
-        ...(config.locale !== 'auto' && { wording: wordingFor(config.locale) }),
+        ...fixedWording,
       })
     : null
   const running: ChatPlatform[] = [consolePlatform, slack, discord].filter((one) => one !== null)
@@ -112,7 +113,7 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     unsafeTools: ['run_command'],
     log,
   })
-  const approverParts = { approvals, cards, rules: config.approvals, access, wake, switches, log }
+  const approverParts = { approvals, cards, rules: config.approvals, access, mask: redactor.text, wake, switches, log }
   const engine = createEngine({ config, models, store, redactor, mcp, approverParts, log })
   const decisions = createDecisions({
     ...{ approvals, cards, inbox, platforms, access, wake, log },

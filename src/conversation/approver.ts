@@ -3,6 +3,7 @@ import { ruleFor } from '../session/approvalRules.ts'
 import { dueDecision } from '../session/approvalState.ts'
 import type { Approvals } from '../session/approvals.ts'
 import type { Ask, CallState, PersonName } from '../session/approvalTypes.ts'
+import { speaker } from '../session/view.ts'
 import { isAbort, messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import type { Preview } from '../tool/approval.ts'
@@ -19,6 +20,8 @@ export interface ApproverParts {
   cards: Cards
   rules: ApprovalRules
   access: AccessRules
+  /** Masks known secrets. */
+  mask(text: string): string
   /** Has the thread's handler run when a decision is due. */
   wake(threadKey: string, options: { afterMs: number }): Promise<void>
   log: Log
@@ -71,7 +74,7 @@ export function createApprover(open: OpenThread, parts: ApproverParts): Approver
       }
       const { decision } = await settledOrWaiting(state)
       if (!decision) return { kind: 'pending' }
-      if (decision.kind === 'answered') return { kind: 'answered', by: decision.by!.name, text: decision.text }
+      if (decision.kind === 'answered') return { kind: 'answered', by: speaker(decision.by!), text: decision.text }
       return { kind: 'expired' }
     },
   }
@@ -134,9 +137,9 @@ export function createApprover(open: OpenThread, parts: ApproverParts): Approver
     if (ask?.kind !== 'call' || !decision) return { kind: 'pending' }
     switch (decision.kind) {
       case 'denied':
-        return { kind: 'denied', by: decision.by!.name, ...(decision.reason && { reason: decision.reason }) }
+        return { kind: 'denied', by: speaker(decision.by!), ...(decision.reason && { reason: decision.reason }) }
       case 'stopped':
-        return { kind: 'denied', by: decision.by?.name ?? '' }
+        return { kind: 'denied', by: speaker(decision.by ?? { id: '', name: '' }) }
       case 'approved':
       case 'always':
         break
@@ -162,7 +165,7 @@ export function createApprover(open: OpenThread, parts: ApproverParts): Approver
     if (!last) return approved
     if (last.end?.kind === 'finished') return { kind: 'finished', text: last.end.text, failed: last.end.failed }
     if (last.end?.kind === 'again') return approved
-    if (last.end?.kind === 'skip') return { kind: 'skipped', by: last.end.by.name }
+    if (last.end?.kind === 'skip') return { kind: 'skipped', by: speaker(last.end.by) }
     await cards.showUnknown(ref, ask.callKey, { canCheck: Boolean(tool.approval?.check) })
     return { kind: 'pending' }
   }
@@ -182,18 +185,29 @@ export function createApprover(open: OpenThread, parts: ApproverParts): Approver
   }
 
   async function previewOf(tool: Tool, args: unknown, context: ToolContext): Promise<Preview> {
-    if (!tool.approval) {
-      return { summary: '', body: JSON.stringify(args, null, 2), format: 'json', fileName: `${tool.name}.json` }
+    const asJson = {
+      summary: '',
+      body: JSON.stringify(args, null, 2),
+      format: 'json' as const,
+      fileName: `${tool.name}.json`,
     }
+    let preview: Preview
     try {
-      return await tool.approval.preview(args, context)
+      preview = tool.approval ? await tool.approval.preview(args, context) : asJson
     } catch (error) {
       if (isAbort(error)) throw error
       log.debug({ thread: key, tool: tool.name, error }, 'a call has no preview; nobody is asked about it')
       throw new PreviewError(messageOf(error), { cause: error })
     }
+    // A card with a masked part shows less than what would be approved.
+    if (parts.mask(preview.body) !== preview.body || parts.mask(preview.summary) !== preview.summary)
+      throw new PreviewError(SECRET_SHOWN)
+    return preview
   }
 }
+
+const SECRET_SHOWN =
+  'people would have to see a secret to check this call, so they are not asked. Leave that place alone, or ask a person to do it.'
 
 function alwaysOf(tool: Tool, args: unknown) {
   return tool.approval?.always(args) ?? { key: `tool:${tool.name}`, kind: 'tool' as const, detail: tool.name }
@@ -202,5 +216,5 @@ function alwaysOf(tool: Tool, args: unknown) {
 /** What the model has to know where something else ran than it asked for. */
 function noteOf(ask: Ask & { kind: 'call' }): string {
   if (!ask.editedBy) return ''
-  return `${ask.editedBy.name} changed the arguments before this ran. What ran: ${JSON.stringify(ask.args)}`
+  return `${speaker(ask.editedBy)} changed the arguments before this ran. What ran: ${JSON.stringify(ask.args)}`
 }

@@ -160,7 +160,9 @@ function callText(ask: Ask & { kind: 'call' }, { wording, extent, unsafe }: Card
 }
 
 function questionText(ask: Ask & { kind: 'question' }, wording: Wording): string {
-  return paragraphs(wording.cardQuestion, ask.question.text)
+  // Buttons show the beginning of a long option only.
+  const options = ask.question.options.map((option) => `- ${plainInline(option)}`).join('\n')
+  return paragraphs(wording.cardQuestion, ask.question.text, options)
 }
 
 function callButtons(ask: Ask & { kind: 'call' }, { wording, extent, editable }: CardOptions): Button[] {

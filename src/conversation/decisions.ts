@@ -260,7 +260,11 @@ export function createDecisions(parts: DecisionsParts) {
         refused = true
         continue
       }
-      await approvals.decide(key, callKey, ask.version, { ...by(act), kind: 'denied', reason: wording.noPersonReply })
+      const no =
+        ask.kind === 'question'
+          ? { kind: 'stopped' as const }
+          : { kind: 'denied' as const, reason: wording.noPersonReply }
+      await approvals.decide(key, callKey, ask.version, { ...by(act), ...no })
       later(act, cards.show(act.ref, callKey))
     }
     await parts.wake(key)

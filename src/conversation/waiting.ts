@@ -3,7 +3,7 @@ import type { IncomingMessage } from '../platform/platform.ts'
 import type { Approvals } from '../session/approvals.ts'
 import type { Ask, AttemptEnd, PersonName } from '../session/approvalTypes.ts'
 import type { Inbox, InboxSlot } from '../session/inbox.ts'
-import { modelView } from '../session/view.ts'
+import { modelView, speaker } from '../session/view.ts'
 import type { Log } from '../shared/log.ts'
 import { type AssistantMessage, type ToolCall, unanswered } from '../shared/message.ts'
 import type { Person } from '../shared/thread.ts'
@@ -124,7 +124,7 @@ async function giveUp(open: OpenThread, person: Person, parts: WaitingParts): Pr
   for (const { key, call } of openCalls(open)) {
     const { attempts } = await approvals.giveUp(open.key, key, by)
     const end = attempts.at(-1)?.end
-    const content = end?.kind === 'finished' ? end.text : `Error: stopped by ${person.name}: ${whatIsKnown(end)}`
+    const content = end?.kind === 'finished' ? end.text : `Error: stopped by ${speaker(person)}: ${whatIsKnown(end)}`
     const failed = end?.kind !== 'finished' || end.failed
     const seq = await open.append({
       ...{ v: 1, kind: 'message', at: open.now(), ...(failed && { failed }) },

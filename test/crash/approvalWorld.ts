@@ -138,7 +138,13 @@ export function bornProcess(store: Store, plan: Plan, clock: { now: number }, br
     client: new PlannedClient(plan),
     specialists: { plan: { model: '', stream: neverAsked }, review: { model: '', stream: neverAsked } },
     toolsOf: async (open) =>
-      tools(createApprover(open, { ...{ approvals, cards, rules, access }, wake: async () => {}, log: silentLog })),
+      tools(
+        createApprover(open, {
+          ...{ approvals, cards, rules, access, mask: (text: string) => text },
+          wake: async () => {},
+          log: silentLog,
+        }),
+      ),
     switches: createToolSwitches(store),
     audit: async () => [],
     compact: async () => 'none',
