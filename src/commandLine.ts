@@ -54,7 +54,7 @@ function auditOptions(words: readonly string[]): { json: boolean; thread?: strin
 /** With `json` a line of JSON for each entry; secrets are masked in both forms. */
 async function printAudit({ json, thread }: { json: boolean; thread?: string }): Promise<void> {
   const config = loadConfig({ env: process.env, cwd: process.cwd() })
-  const store = await openStore(storeUrl(config), { log: createLog(config.logLevel) })
+  const store = await openStore(storeUrl(config), { log: createLog(config.logLevel), readOnly: true })
   const redactor = createRedactor(knownSecrets(config))
   try {
     for await (const entry of auditOf(store, thread)) {

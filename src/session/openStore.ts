@@ -3,7 +3,7 @@ import { type Log, silentLog } from '../shared/log.ts'
 import type { StoreAdapter } from './adapters/adapter.ts'
 import { memoryAdapter } from './adapters/memory.ts'
 import type { ServerStoreOptions } from './adapters/postgres.ts'
-import { sqliteAdapter } from './adapters/sqlite.ts'
+import { sqliteAdapter, sqliteReader } from './adapters/sqlite.ts'
 import { createKeyvStore } from './keyvStore.ts'
 import type { Store } from './store.ts'
 
@@ -14,6 +14,8 @@ export interface OpenStoreOptions {
   timeoutMs?: number
   /** On a server: what the table and keys are named after, so that several bots can share it. Default `toycoder`. */
   namespace?: string
+  /** For a look only, also beside the process that has the store. Writes may be refused. Default false. */
+  readOnly?: boolean
 }
 
 /**
@@ -24,12 +26,12 @@ export interface OpenStoreOptions {
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
   const { log = silentLog, timeoutMs = 5_000, namespace = 'toycoder' } = options
   if (!/^[a-z][a-z0-9_]{0,30}$/.test(namespace)) throw new RangeError(`"${namespace}" can't name a table`)
-  const adapter = await openAdapter(url, { log, timeoutMs, namespace })
+  const adapter = await openAdapter(url, options.readOnly ?? false, { log, timeoutMs, namespace })
   return createKeyvStore(adapter, { log, timeoutMs })
 }
 
 /** The clients of servers are loaded only where one is used: they take a good part of the time of a start. */
-async function openAdapter(url: string, options: ServerStoreOptions): Promise<StoreAdapter> {
+async function openAdapter(url: string, readOnly: boolean, options: ServerStoreOptions): Promise<StoreAdapter> {
   const scheme = url.slice(0, url.indexOf(':') + 1)
   const rest = url.slice(scheme.length)
   switch (scheme) {
@@ -38,7 +40,7 @@ async function openAdapter(url: string, options: ServerStoreOptions): Promise<St
       break
     case 'sqlite:': {
       const path = rest.replace(/^\/\/(?=\/)/, '')
-      if (path !== '' && !path.startsWith(':')) return sqliteAdapter(path)
+      if (path !== '' && !path.startsWith(':')) return readOnly ? sqliteReader(path) : sqliteAdapter(path)
       break
     }
     case 'postgres:':

@@ -234,6 +234,14 @@ export function approvalScenarios(name: string, openWorld: () => Promise<Approva
       expect(toolResults().at(-1)).toContain('visible')
       await world.mention(thread, 'audit')
       await shows(thread, /approved[\s\S]*begun[\s\S]*finished/)
+      const { code, stdout } = await home.startAndEnd({}, ['audit', '--json'])
+      const told = stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { what: string; tool?: string })
+      expect(code).toBe(0)
+      expect(told.map(({ what }) => what)).toEqual(['switched on', 'asked', 'voted', 'approved', 'begun', 'finished'])
+      expect(told.every(({ tool }) => tool === 'run_command')).toBe(true)
     })
 
     test('kill -9 in a command: nobody runs it again unasked; "Skip" goes on without, "Run again" runs it once', async () => {

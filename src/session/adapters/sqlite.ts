@@ -34,7 +34,7 @@ export function sqliteAdapter(path: string): StoreAdapter {
     throw error instanceof SetupError ? error : unusable(path, error)
   }
 
-  const getRow = db.prepare('SELECT value FROM entry WHERE key = ? AND (expires IS NULL OR expires > ?)')
+  const { read, list } = readsOf(db)
   const setRow = db.prepare(
     `INSERT INTO entry (key, expires, value) VALUES (?, ?, ?)
      ON CONFLICT (key) DO UPDATE SET expires = excluded.expires, value = excluded.value`,
@@ -44,16 +44,7 @@ export function sqliteAdapter(path: string): StoreAdapter {
      ON CONFLICT (key) DO UPDATE SET expires = excluded.expires, value = excluded.value WHERE entry.expires <= ?`,
   )
   const deleteRow = db.prepare('DELETE FROM entry WHERE key = ?')
-  const listRows = db.prepare(
-    `SELECT key FROM entry WHERE key >= ?1 AND (?2 = 0 OR key > ?1) AND (?3 IS NULL OR key < ?3)
-     AND (expires IS NULL OR expires > ?4) ORDER BY key LIMIT ?5`,
-  )
   const purgeRows = db.prepare('DELETE FROM entry WHERE expires <= ?')
-
-  const read = (key: string): string | undefined => {
-    const row = getRow.get(key, Date.now())
-    return row === undefined ? undefined : String(row.value)
-  }
 
   const purge = setInterval(() => {
     try {
@@ -80,15 +71,59 @@ export function sqliteAdapter(path: string): StoreAdapter {
         deleteRow.run(key)
         return true
       }),
-    list: ({ from, exclusive, below }, limit) =>
-      whileBusy(() =>
-        listRows.all(from, exclusive ? 1 : 0, below ?? null, Date.now(), limit).map((row) => String(row.key)),
-      ),
+    list: (range, limit) => whileBusy(() => list(range, limit)),
     async disconnect() {
       clearInterval(purge)
       if (db.isOpen) db.close()
       release()
     },
+  }
+}
+
+/**
+ * The same file for a look beside a process that holds it, which it does not disturb: reads see what is written, and writes
+ * are refused. Rejects with `SetupError` where there is no such store.
+ */
+export function sqliteReader(path: string): StoreAdapter {
+  if (!existsSync(path)) {
+    const mend = 'Start ToyCoder once with these settings, or set STORE_URL to the store that it uses.'
+    throw new SetupError([{ problem: `STORE_URL names the file ${path}, which is not there.`, mend }])
+  }
+  let db: DatabaseSync
+  try {
+    db = new DatabaseSync(path, { readOnly: true, timeout: 0 })
+    if (Number(db.prepare('PRAGMA user_version').get()?.user_version) > SCHEMA_VERSION) throw newerFile(path)
+  } catch (error) {
+    throw error instanceof SetupError ? error : unusable(path, error)
+  }
+  const { read, list } = readsOf(db)
+  const refuse = () => Promise.reject(new Error('the store was opened for reading only'))
+  return {
+    capabilities: { expires: true },
+    get: (key) => whileBusy(() => read(key)),
+    getMany: (keys) => whileBusy(() => keys.map(read)),
+    list: (range, limit) => whileBusy(() => list(range, limit)),
+    ...{ set: refuse, putIfAbsent: refuse, delete: refuse },
+    async disconnect() {
+      if (db.isOpen) db.close()
+    },
+  }
+}
+
+/** What reading takes; entries whose time is over are not there. */
+function readsOf(db: DatabaseSync) {
+  const getRow = db.prepare('SELECT value FROM entry WHERE key = ? AND (expires IS NULL OR expires > ?)')
+  const listRows = db.prepare(
+    `SELECT key FROM entry WHERE key >= ?1 AND (?2 = 0 OR key > ?1) AND (?3 IS NULL OR key < ?3)
+     AND (expires IS NULL OR expires > ?4) ORDER BY key LIMIT ?5`,
+  )
+  return {
+    read(key: string): string | undefined {
+      const row = getRow.get(key, Date.now())
+      return row === undefined ? undefined : String(row.value)
+    },
+    list: ({ from, exclusive, below }: Parameters<StoreAdapter['list']>[0], limit: number): string[] =>
+      listRows.all(from, exclusive ? 1 : 0, below ?? null, Date.now(), limit).map((row) => String(row.key)),
   }
 }
 
