@@ -12,6 +12,8 @@ export interface ConsoleThread {
   createdAt: number
   /** When somebody last said something in it. */
   lastAt: number
+  /** Ids of the messages in it that wait for a person: open cards, and what was asked and is held up by them. */
+  waiting: string[]
 }
 
 export interface ConsoleMessage {
@@ -54,8 +56,10 @@ export type ConsoleChange =
 
 /** Said to the person at the console alone, and kept for moments only. */
 export interface ConsoleWhisper {
+  /** Stands for a message's id where one of its buttons is pressed. */
   id: string
   markdown: string
+  buttons: ConsoleButton[]
 }
 
 export interface ConsoleStatus {
@@ -97,8 +101,10 @@ export interface ConsoleBackend {
   file(threadId: string, messageId: string): Promise<{ name: string; content: Uint8Array } | undefined>
   /** Resolves when what was typed is in the store and on its way to the bot. */
   submit(submission: ConsoleSubmission): Promise<SubmissionOutcome>
-  /** `text`, if any, is for the clicking person; `undefined` when there is no such message. */
-  click(click: ConsoleClick): Promise<{ text?: string } | undefined>
+  /** What the bot makes of a press is its own business; `undefined` only when there is no such thread. */
+  click(click: ConsoleClick): Promise<ConsoleClickAnswer | undefined>
+  /** A dialog was sent off; `undefined` when there is no such thread. The same id gets the same answer again. */
+  submitDialog(submission: ConsoleDialogSubmission): Promise<ConsoleDialogAnswer | undefined>
   /** Calls `listener` with every change from now on until the returned function is called. */
   subscribe(listener: (change: ConsoleChange) => void): () => void
 }
@@ -110,4 +116,39 @@ export interface ConsoleClick {
   messageId: string
   action: string
   value: string
+}
+
+/** What the clicking person sees of it: words for that person alone (Markdown), a form, or nothing. */
+export interface ConsoleClickAnswer {
+  text?: string
+  dialog?: ConsoleDialog
+}
+
+/** A form for one person. `action` and `value` come back with what is sent off. */
+export interface ConsoleDialog {
+  action: string
+  value: string
+  title: string
+  /** Labels of the buttons. */
+  submit: string
+  close: string
+  /** Plain text above the fields. */
+  intro?: string
+  fields: { name: string; label: string; value: string; multiline: boolean; required: boolean }[]
+}
+
+export interface ConsoleDialogSubmission {
+  /** Made by the browser, one for each content that is sent off, however often that takes. */
+  id: string
+  threadId: string
+  action: string
+  value: string
+  /** By name, exactly as typed. */
+  fields: Record<string, string>
+}
+
+/** `errors` by field name keep the dialog open; `text` (Markdown) is for the person alone. */
+export interface ConsoleDialogAnswer {
+  text?: string
+  errors?: Record<string, string>
 }

@@ -7,11 +7,16 @@ import type { Log } from '../shared/log.ts'
 import type { Language } from '../shared/wording/wording.ts'
 import type { BrowserSessions } from './browserSession.ts'
 import { liveFeed, MESSAGES_AT_ONCE, THREADS_AT_ONCE } from './liveFeed.ts'
-import { viewOf } from './messageView.ts'
+import { answerView, viewOf } from './messageView.ts'
 import { languageOf, type PageShell } from './pageShell.ts'
 
 /** The longest text of one message, in UTF-16 units; as the console platform's own. */
 const LONGEST_TEXT = 40_000
+/** The longest text of one field of a dialog, in UTF-16 units; as the console platform's own. */
+const LONGEST_FIELD = 1_000_000
+const USUAL_BODY_BYTES = 4 * LONGEST_TEXT + 4096
+/** Room for arguments of a megabyte, however their characters are written in JSON, and for several of plain text. */
+const DIALOG_BODY_BYTES = 16 * 1024 * 1024
 
 /** A page that hears nothing for longer than a few of these knows that its connection is dead. */
 const BEAT_MS = 10_000
@@ -27,6 +32,13 @@ const click = z.strictObject({
   messageId: id,
   action: z.string().min(1).max(40),
   value: z.string().max(60),
+})
+const dialog = z.strictObject({
+  id,
+  threadId: id,
+  action: z.string().min(1).max(40),
+  value: z.string().max(60),
+  fields: z.record(z.string().max(200), z.string().max(LONGEST_FIELD)),
 })
 const session = z.strictObject({ token: z.string().max(500).optional() })
 
@@ -63,7 +75,6 @@ export function createConsoleRoutes(parts: {
     return c.body(asset.body, 200, { 'Content-Type': asset.type })
   })
 
-  app.use('/api/*', bodyLimit({ maxSize: 4 * LONGEST_TEXT + 4096, onError: (c) => c.json({ error: 'tooLong' }, 413) }))
   app.use('/api/*', async (c, next) => {
     c.header('Cache-Control', 'no-store')
     const reads = c.req.method === 'GET' || c.req.method === 'HEAD'
@@ -72,6 +83,11 @@ export function createConsoleRoutes(parts: {
     if (!sessions.holds(c.req.header('cookie'))) return c.json({ error: 'session' }, 401)
     return next()
   })
+  const atMost = (maxSize: number) => bodyLimit({ maxSize, onError: (c) => c.json({ error: 'tooLong' }, 413) })
+  const usual = atMost(USUAL_BODY_BYTES)
+  const large = atMost(DIALOG_BODY_BYTES)
+  // Only after the session: nobody else makes us read much.
+  app.use('/api/*', (c, next) => (c.req.path.endsWith('/api/dialog') ? large : usual)(c, next))
 
   app.post('/api/session', async (c) => {
     const body = session.safeParse(await json(c))
@@ -108,8 +124,7 @@ export function createConsoleRoutes(parts: {
 
   app.post('/api/submit', async (c) => {
     const body = submission.safeParse(await json(c))
-    if (!body.success)
-      return c.json({ error: body.error.issues.some(({ code }) => code === 'too_big') ? 'tooLong' : 'invalid' }, 400)
+    if (!body.success) return c.json({ error: whyNot(body.error) }, 400)
     const outcome = await backend.submit(body.data)
     return outcome.outcome === 'noThread' ? c.json({ error: 'gone' }, 404) : c.json(outcome)
   })
@@ -118,7 +133,14 @@ export function createConsoleRoutes(parts: {
     const body = click.safeParse(await json(c))
     if (!body.success) return c.json({ error: 'invalid' }, 400)
     const answer = await backend.click(body.data)
-    return answer ? c.json(answer) : c.json({ error: 'gone' }, 404)
+    return answer ? c.json(answerView(answer)) : c.json({ error: 'gone' }, 404)
+  })
+
+  app.post('/api/dialog', async (c) => {
+    const body = dialog.safeParse(await json(c))
+    if (!body.success) return c.json({ error: whyNot(body.error) }, 400)
+    const answer = await backend.submitDialog(body.data)
+    return answer ? c.json(answerView(answer)) : c.json({ error: 'gone' }, 404)
   })
 
   app.get('/api/events', (c) => {
@@ -146,6 +168,10 @@ export function createConsoleRoutes(parts: {
   })
 
   return app
+}
+
+function whyNot({ issues }: z.ZodError): 'tooLong' | 'invalid' {
+  return issues.some(({ code }) => code === 'too_big') ? 'tooLong' : 'invalid'
 }
 
 async function json(c: Context): Promise<unknown> {

@@ -1,5 +1,5 @@
 import { renderHtml } from '../render/html.ts'
-import type { ConsoleMessage, ConsoleWhisper } from '../shared/consoleView.ts'
+import type { ConsoleButton, ConsoleMessage, ConsoleWhisper } from '../shared/consoleView.ts'
 
 /** A message as the page shows it: Markdown has become HTML that is safe by construction. */
 export interface MessageView extends Omit<ConsoleMessage, 'markdown'> {
@@ -21,8 +21,19 @@ export function viewOf(message: ConsoleMessage): MessageView {
   return { ...rest, html: prose(markdown), ...copy }
 }
 
-export function whisperView({ id, markdown }: ConsoleWhisper): { id: string; html: string } {
-  return { id, html: prose(markdown) }
+export interface WhisperView {
+  id: string
+  html: string
+  buttons: ConsoleButton[]
+}
+
+export function whisperView({ markdown, ...rest }: ConsoleWhisper): WhisperView {
+  return { ...rest, html: prose(markdown) }
+}
+
+/** An answer for one person with its words as HTML, too. */
+export function answerView<A extends { text?: string }>(answer: A): A & { html?: string } {
+  return answer.text ? { ...answer, html: prose(answer.text) } : answer
 }
 
 /**

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { Registry } from 'prom-client'
 import { type ConsolePlatform, createConsolePlatform } from '../../src/platform/console/consolePlatform.ts'
+import type { PlatformInbox } from '../../src/platform/platform.ts'
 import { silentLog } from '../../src/shared/log.ts'
 import { createWebServer, type WebOptions, type WebServer } from '../../src/web/server.ts'
 import { fakeConversation } from './fakeConversation.ts'
@@ -22,8 +23,10 @@ export const CHROMIUM_FLAGS = [
 ]
 
 /** The real console platform behind the real web server, with a conversation that tests direct. */
-export async function startConsole(options: Partial<WebOptions> & { storage?: ReturnType<typeof memoryStorage> } = {}) {
-  const { storage = memoryStorage(), ...web } = options
+export async function startConsole(
+  options: Partial<WebOptions> & { storage?: ReturnType<typeof memoryStorage>; inbox?: PlatformInbox } = {},
+) {
+  const { storage = memoryStorage(), inbox, ...web } = options
   const platform: ConsolePlatform = createConsolePlatform({
     storage,
     log: silentLog,
@@ -32,7 +35,7 @@ export async function startConsole(options: Partial<WebOptions> & { storage?: Re
   })
   let address: string | null = null
   const conversation = fakeConversation(() => platform)
-  await platform.start(conversation.inbox)
+  await platform.start(inbox ?? conversation.inbox)
   const server: WebServer = createWebServer({
     host: '127.0.0.1',
     port: 0,

@@ -1,9 +1,12 @@
 import type {
   ChatPlatform,
   Click,
+  ClickAnswer,
   IncomingCommand,
   IncomingMessage,
   PlatformInbox,
+  Submission,
+  SubmitAnswer,
 } from '../../src/platform/platform.ts'
 import type { MessageRef, ThreadRef } from '../../src/shared/thread.ts'
 
@@ -15,8 +18,11 @@ export function fakeConversation(platform: () => ChatPlatform) {
   const messages: IncomingMessage[] = []
   const commands: IncomingCommand[] = []
   const clicks: Click[] = []
+  const submissions: Submission[] = []
   const seen = new Set<string>()
   let answer: (thread: ThreadRef, event: IncomingMessage | IncomingCommand) => void = () => {}
+  let onClick = async ({ action }: Click): Promise<ClickAnswer> => ({ text: `You pressed ${action}.` })
+  let onSubmit = async (_: Submission): Promise<SubmitAnswer> => ({})
   let posts = 0
 
   async function hear<T extends IncomingMessage | IncomingCommand>(event: T, kept: T[]) {
@@ -32,9 +38,12 @@ export function fakeConversation(platform: () => ChatPlatform) {
     command: (command) => hear(command, commands),
     async click(click) {
       clicks.push(click)
-      return { text: `You pressed ${click.action}.` }
+      return onClick(click)
     },
-    submit: async () => ({}),
+    async submit(submission) {
+      submissions.push(submission)
+      return onSubmit(submission)
+    },
     followed: async () => [],
   }
 
@@ -43,6 +52,13 @@ export function fakeConversation(platform: () => ChatPlatform) {
     messages,
     commands,
     clicks,
+    submissions,
+    onClick(reaction: typeof onClick) {
+      onClick = reaction
+    },
+    onSubmit(reaction: typeof onSubmit) {
+      onSubmit = reaction
+    },
     /** What happens when something arrives; it goes on beside the request, as a run does. */
     onEvent(reaction: typeof answer) {
       answer = reaction

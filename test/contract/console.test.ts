@@ -253,10 +253,20 @@ describe('what the console shows', () => {
     const { platform, thread: at, changes } = await thread()
     expect(await platform.whisper(at, 'local', 'psst')).toBe(true)
     expect(await platform.whisper(at, 'somebody', 'psst')).toBe(false)
-    expect(changes).toMatchObject([{ type: 'whisper', threadId: at.id, whisper: { markdown: 'psst' } }])
+    expect(changes).toMatchObject([{ type: 'whisper', threadId: at.id, whisper: { markdown: 'psst', buttons: [] } }])
     // A page that comes a moment later hears it, too.
     expect(platform.pages.whispers(at.id)).toMatchObject([{ markdown: 'psst' }])
     expect(await consoleOn().platform.whisper(at, 'local', 'psst')).toBe(false)
+  })
+
+  test('a thread that was stored before there were cards waits for nobody', async () => {
+    const { platform, thread: at, storage } = await thread()
+    const key = `console/threads/${at.id}`
+    const { waiting: _, ...old } = JSON.parse(storage.entries.get(key)!)
+    storage.entries.set(key, JSON.stringify(old))
+    expect(await platform.pages.threads({ limit: 1 })).toMatchObject([{ id: at.id, waiting: [] }])
+    await platform.post(at, says('one'), { key: 'k' })
+    expect(await platform.pages.thread(at.id)).toMatchObject({ waiting: [] })
   })
 
   test('a status fades when it is not renewed', async () => {
@@ -275,7 +285,7 @@ describe('what the console shows', () => {
     expect(platform.pages.status('t')).toBeNull()
   })
 
-  test('a press reaches the inbox with its message; one on a message that is gone does not', async () => {
+  test('a press reaches the inbox with its message, also when that is gone by now; one in a thread that is not there does not', async () => {
     const { platform, inbox, thread: at } = await thread()
     inbox.answer = { text: 'noted' }
     const ref = await platform.post(at, says('one'), { key: 'k' })
@@ -283,7 +293,9 @@ describe('what the console shows', () => {
     expect(await platform.pages.click(press)).toEqual({ text: 'noted' })
     expect(inbox.clicks).toMatchObject([{ action: 'stop', value: '7', ref, thread: at, author: { id: 'local' } }])
     await platform.remove(at, ref)
-    expect(await platform.pages.click(press)).toBeUndefined()
+    expect(await platform.pages.click(press)).toEqual({ text: 'noted' })
+    expect(await platform.pages.click({ ...press, threadId: 'nowhere' })).toBeUndefined()
+    expect(inbox.clicks).toHaveLength(2)
   })
 
   test('a failure of the store is a failure of the platform, of which nobody knows what it did', async () => {

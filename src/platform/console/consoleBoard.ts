@@ -1,4 +1,10 @@
-import type { ConsoleChange, ConsoleMessage, ConsoleStatus, ConsoleWhisper } from '../../shared/consoleView.ts'
+import type {
+  ConsoleChange,
+  ConsoleMessage,
+  ConsoleStatus,
+  ConsoleThread,
+  ConsoleWhisper,
+} from '../../shared/consoleView.ts'
 import type { Shelf } from './consoleShelf.ts'
 import { titleOf } from './consoleTitle.ts'
 
@@ -24,11 +30,22 @@ export function createBoard(shelf: Shelf, now: () => number) {
   }
 
   /** Makes the thread known at its first message and moves it up at every later one. */
-  async function touch(threadId: string, { at, markdown }: ConsoleMessage): Promise<void> {
+  async function touch(threadId: string, message: ConsoleMessage): Promise<void> {
+    const { at, markdown } = message
     const known = await shelf.thread(threadId)
     const thread = known
       ? { ...known, lastAt: Math.max(known.lastAt, at) }
-      : { id: threadId, title: titleOf(markdown), createdAt: at, lastAt: at }
+      : { id: threadId, title: titleOf(markdown), createdAt: at, lastAt: at, waiting: [] }
+    await list(waitsFor(message) ? withWaiting(thread, message.id, true) : thread)
+  }
+
+  /** Noted with every change and not only with the one that matters: so the list mends itself after a crash in between. */
+  async function noteWaiting(threadId: string, messageId: string, waits: boolean): Promise<void> {
+    const thread = await shelf.thread(threadId)
+    if (thread && thread.waiting.includes(messageId) !== waits) await list(withWaiting(thread, messageId, waits))
+  }
+
+  async function list(thread: ConsoleThread): Promise<void> {
     await shelf.putThread(thread)
     tell({ type: 'thread', thread })
   }
@@ -60,9 +77,11 @@ export function createBoard(shelf: Shelf, now: () => number) {
         const old = await shelf.message(threadId, id)
         if (!old) return false
         const message = { ...alter(old), rev: old.rev + 1 }
-        if (message.live && old.live) shelf.growMessage(message)
+        const isFrame = message.live && old.live
+        if (isFrame) shelf.growMessage(message)
         else await shelf.putMessage(threadId, message)
         tell({ type: 'message', threadId, message })
+        if (!isFrame) await noteWaiting(threadId, id, waitsFor(message))
         return true
       }),
 
@@ -70,6 +89,7 @@ export function createBoard(shelf: Shelf, now: () => number) {
       inTurn(threadId, async () => {
         await shelf.removeMessage(threadId, messageId)
         tell({ type: 'removed', threadId, messageId })
+        await noteWaiting(threadId, messageId, false)
       }),
 
     setStatus(threadId: string, text: string | null): void {
@@ -91,6 +111,16 @@ export function createBoard(shelf: Shelf, now: () => number) {
       }
     },
   }
+}
+
+/** A card that can still be decided, or something said that is held up by a decision. */
+function waitsFor({ kind, buttons, reaction }: ConsoleMessage): boolean {
+  return reaction === 'waiting' || (kind === 'card' && buttons.length > 0)
+}
+
+function withWaiting(thread: ConsoleThread, messageId: string, waits: boolean): ConsoleThread {
+  const others = thread.waiting.filter((id) => id !== messageId)
+  return { ...thread, waiting: waits ? [...others, messageId] : others }
 }
 
 function createTurns() {

@@ -1,9 +1,19 @@
-import type { ConsoleClick, ConsoleSubmission, SubmissionOutcome } from '../../shared/consoleView.ts'
+import type {
+  ConsoleClick,
+  ConsoleClickAnswer,
+  ConsoleDialogAnswer,
+  ConsoleDialogSubmission,
+  ConsoleSubmission,
+  SubmissionOutcome,
+} from '../../shared/consoleView.ts'
 import { PlatformError } from '../../shared/errors.ts'
-import type { PlatformInbox, Receipt, Sender } from '../platform.ts'
+import type { PlatformInbox, Receipt, Sender, SubmitAnswer } from '../platform.ts'
 import type { Board } from './consoleBoard.ts'
 import { blankMessage, CHANNEL, PLACE, threadRefOf } from './consoleNames.ts'
 import type { Shelf, StoredSubmission } from './consoleShelf.ts'
+
+/** So many answers to dialogs are kept for pages that missed theirs. */
+const ANSWERS_KEPT = 100
 
 /** What people type and press, on its way to the inbox. */
 export function createIntake(parts: {
@@ -15,6 +25,7 @@ export function createIntake(parts: {
 }) {
   const { shelf, board, sender, newId, now } = parts
   let inbox: PlatformInbox | null = null
+  const answers = new Map<string, Promise<SubmitAnswer>>()
 
   function openInbox(): PlatformInbox {
     if (!inbox)
@@ -88,12 +99,36 @@ export function createIntake(parts: {
       return { ...receipt, threadId: submission.threadId, messageId: submission.messageId }
     },
 
-    async click({ id, threadId, messageId, action, value }: ConsoleClick): Promise<{ text?: string } | undefined> {
+    /**
+     * The message may be gone by now, or be words that were said to one person and are kept nowhere: what a press is good
+     * for, the inbox finds out by itself.
+     */
+    async click(click: ConsoleClick): Promise<ConsoleClickAnswer | undefined> {
+      const { id, threadId, messageId, action, value } = click
       const to = openInbox()
-      if (!(await shelf.message(threadId, messageId))) return undefined
+      if (!(await shelf.thread(threadId))) return undefined
       const ref = { channel: CHANNEL, id: messageId }
       const thread = threadRefOf(threadId)
       return to.click({ id: `${CHANNEL}:${id}`, thread, ref, author: sender, action, value, at: now() })
+    },
+
+    /** A page that never saw its answer asks again, and must not hear that somebody was faster: it was itself. */
+    async submitDialog(submission: ConsoleDialogSubmission): Promise<ConsoleDialogAnswer | undefined> {
+      const { id, threadId, action, value, fields } = submission
+      const to = openInbox()
+      if (!(await shelf.thread(threadId))) return undefined
+      const known = answers.get(id)
+      if (known) return known
+      const thread = threadRefOf(threadId)
+      const event = { id: `${CHANNEL}:${id}`, thread, author: sender, action, value, fields, at: now() }
+      const answer = to.submit(event)
+      answers.set(id, answer)
+      answer.catch(() => answers.delete(id))
+      for (const old of answers.keys()) {
+        if (answers.size <= ANSWERS_KEPT) break
+        answers.delete(old)
+      }
+      return answer
     },
   }
 }

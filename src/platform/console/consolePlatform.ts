@@ -103,8 +103,11 @@ export function createConsolePlatform(options: ConsoleOptions): ConsolePlatform 
 
     status: async (thread, text) => board.setStatus(thread.id, text),
 
-    async whisper(to, personId, markdown) {
-      return personId === LOCAL && board.whisper('id' in to ? to.id : null, { id: newId(), markdown })
+    async whisper(to, personId, markdown, { buttons = [] } = {}) {
+      const threadId = 'id' in to ? to.id : null
+      // A press belongs to a thread; beyond all threads there is nothing to press.
+      const whisper = { id: newId(), markdown, buttons: threadId === null ? [] : buttons }
+      return personId === LOCAL && board.whisper(threadId, whisper)
     },
 
     async history(thread, before, limit) {
@@ -149,6 +152,7 @@ export function createConsolePlatform(options: ConsoleOptions): ConsolePlatform 
     },
     submit: (submission) => intake.submit(submission),
     click: (click) => intake.click(click),
+    submitDialog: (submission) => intake.submitDialog(submission),
     subscribe: (listener) => board.subscribe(listener),
   }
 

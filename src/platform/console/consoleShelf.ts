@@ -42,12 +42,15 @@ export function createShelf(storage: ConsoleStorage) {
   }
 
   return {
-    thread: (id: string) => storage.get<ConsoleThread>(threadKey(id)),
+    async thread(id: string): Promise<ConsoleThread | undefined> {
+      const [thread] = threadsOf([await storage.get<StoredThread>(threadKey(id))])
+      return thread
+    },
 
     async threads(before: string | undefined, limit: number): Promise<ConsoleThread[]> {
       const after = before === undefined ? {} : { after: threadKey(before) }
       const keys = await storage.list(threadKey(''), { ...after, limit })
-      return present(await storage.getMany<ConsoleThread>(keys))
+      return threadsOf(await storage.getMany<StoredThread>(keys))
     },
 
     putThread: (thread: ConsoleThread) => storage.set(threadKey(thread.id), thread),
@@ -104,6 +107,13 @@ export function createShelf(storage: ConsoleStorage) {
 }
 
 export type Shelf = ReturnType<typeof createShelf>
+
+/** A thread as it is stored; those of before there were cards don't say that nothing waits in them. */
+type StoredThread = Omit<ConsoleThread, 'waiting'> & Partial<Pick<ConsoleThread, 'waiting'>>
+
+function threadsOf(stored: readonly (StoredThread | undefined)[]): ConsoleThread[] {
+  return present(stored).map((thread) => ({ waiting: [], ...thread }))
+}
 
 function present<T>(values: readonly (T | undefined)[]): T[] {
   return values.filter((value) => value !== undefined)

@@ -1,5 +1,8 @@
 /** Everything the page asks of the server. */
 
+/** A request that takes longer than this has got lost. */
+const PATIENCE_MS = 20_000
+
 /** Says what went wrong: an HTTP status, or 0 when no answer came. */
 export class ApiError extends Error {
   constructor(status, code) {
@@ -17,6 +20,7 @@ export async function openSession(token) {
 
 export const submit = (submission) => ask(() => post('submit', submission))
 export const click = (press) => ask(() => post('click', press))
+export const sendDialog = (submission) => ask(() => post('dialog', submission))
 export const olderThreads = (before) => ask(() => fetch(path('threads', { before })))
 export const earlierMessages = (thread, before) => ask(() => fetch(path(`threads/${thread}/messages`, { before })))
 export const fileAddress = (thread, message) => `/console/api/threads/${thread}/files/${message}`
@@ -56,6 +60,7 @@ function post(name, body) {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-toycoder-console': '1' },
     body: JSON.stringify(body),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   })
 }
 

@@ -1,9 +1,11 @@
 import { renewSession } from './api.js'
 import { createComposer } from './composer.js'
+import { createDialogs } from './dialog.js'
 import { createDrawer } from './drawer.js'
 import { createFeed } from './feed.js'
 import { createMessageList } from './messageList.js'
 import { createOutgoing } from './outgoing.js'
+import { createPress } from './press.js'
 import { createThreadList } from './threadList.js'
 import { createWhispers } from './whispers.js'
 import { words } from './words.js'
@@ -14,9 +16,14 @@ const find = (selector) => document.querySelector(selector)
 let threadId = threadOf(location.pathname)
 
 const drawer = createDrawer()
-const whisper = createWhispers()
-const messages = createMessageList({ whisper })
-const threads = createThreadList({ onOpen: (id) => open(id, 'push') })
+const whisper = createWhispers({
+  onPress: (messageId, button, back) => press({ threadId, messageId, button, back }),
+  onLeave: () => composer.focus(),
+})
+const dialogs = createDialogs({ whisper })
+const press = createPress({ whisper, dialogs })
+const messages = createMessageList({ onPress: press })
+const threads = createThreadList({ onOpen: (id) => open(id, 'push'), onWaiting: showWaiting })
 const send = createOutgoing({ messages, whisper, onAccepted })
 const composer = createComposer({
   onSend(text) {
@@ -53,6 +60,7 @@ function threadOf(path) {
 function open(id, how) {
   threadId = id
   if (how === 'push') history.pushState(null, '', id === null ? '/console' : `/console/t/${id}`)
+  dialogs.close()
   messages.clear()
   whisper.clear()
   threads.open(id)
@@ -79,9 +87,19 @@ function revealLinked() {
   messages.reveal(linked)
 }
 
-function showTitle(title) {
+let title
+function showTitle(text) {
+  title = text
   find('#title').textContent = title ?? words.newThread
-  document.title = title ? `${title} · ToyCoder` : 'ToyCoder'
+  document.title = [waiting, title, 'ToyCoder'].filter(Boolean).join(' · ')
+}
+
+/** What waits for the person is said where it is seen from other tabs, too. */
+let waiting = ''
+function showWaiting(count) {
+  waiting = count > 0 ? `${words.waitingForYou} (${count})` : ''
+  drawer.note(waiting)
+  showTitle(title)
 }
 
 function showConnection(connected) {

@@ -12,6 +12,9 @@ export function el(name, attributes = {}, ...children) {
   return element
 }
 
+/** What the server sent in place of an element that was equipped since. */
+export const originals = new WeakMap()
+
 /**
  * Makes `target` hold this HTML and touches only what differs from the first changed block on: growing text keeps its
  * selection, and what is finished is not laid out again with every frame.
@@ -22,10 +25,12 @@ export function setHtml(target, html) {
   const wanted = [...template.content.childNodes]
   const present = [...target.childNodes]
   let same = 0
-  while (same < wanted.length && same < present.length && wanted[same].isEqualNode(present[same])) same++
+  while (same < wanted.length && same < present.length && isSame(wanted[same], present[same])) same++
   for (const node of present.slice(same)) node.remove()
   target.append(...wanted.slice(same))
 }
+
+const isSame = (wanted, present) => wanted.isEqualNode(originals.get(present) ?? present)
 
 const SVG = 'http://www.w3.org/2000/svg'
 

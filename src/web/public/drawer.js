@@ -1,3 +1,5 @@
+import { words } from './words.js'
+
 /** On narrow pages the list of threads is a drawer over the conversation; on wide ones it always stands beside it. */
 export function createDrawer() {
   const sidebar = document.querySelector('#sidebar')
@@ -31,5 +33,13 @@ export function createDrawer() {
   })
   narrow.addEventListener('change', () => show(false))
   show(false)
-  return { close }
+  return {
+    close,
+    /** Says on the opener what would be seen in the list. */
+    note(text) {
+      const { openThreads } = words
+      opener.setAttribute('aria-label', text ? `${openThreads} (${text})` : openThreads)
+      opener.classList.toggle('marked', text !== '')
+    },
+  }
 }

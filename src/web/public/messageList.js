@@ -1,4 +1,6 @@
-import { click, earlierMessages, newId } from './api.js'
+import { createAnnouncer } from './announcer.js'
+import { earlierMessages } from './api.js'
+import { isOpenCard, settlement } from './card.js'
 import { createMessageElement, showMessage } from './messageView.js'
 import { words } from './words.js'
 
@@ -9,14 +11,16 @@ const ANNOUNCED = 1_000
 
 /**
  * The messages of the thread that is open. The order is that of the ids, newest smallest; of two states of a message the
- * one with the larger revision stays.
+ * one with the larger revision stays. `onPress({ threadId, messageId, button, back })` is called for their buttons.
  */
-export function createMessageList({ whisper }) {
+export function createMessageList({ onPress }) {
   const list = document.querySelector('#messages')
   const scroller = document.querySelector('#main')
   const earlier = document.querySelector('#earlier')
   const toLatest = document.querySelector('#to-latest')
-  const announcer = document.querySelector('#announcer')
+  const announcer = createAnnouncer()
+  /** Ids of the cards that were read out. */
+  const announced = new Set()
   const shown = new Map()
   let threadId = null
   let follows = true
@@ -42,28 +46,15 @@ export function createMessageList({ whisper }) {
   })
   new ResizeObserver(followEnd).observe(scroller)
 
-  async function press(message, button) {
-    try {
-      const { text } = await click({
-        id: newId(),
-        threadId,
-        messageId: message.id,
-        action: button.action,
-        value: button.value,
-      })
-      if (text) whisper.text(text)
-    } catch {
-      whisper.text(words.reconnecting)
-    }
-  }
-
   function place(message) {
     const known = shown.get(message.id)
     if (message.submission) list.querySelector(`[data-sending="${message.submission}"]`)?.remove()
     if (known && known.message.rev > message.rev) return
     const element = known?.element ?? insert(message)
     shown.set(message.id, { message, element })
-    showMessage(element, message, threadId, (button) => press(message, button))
+    const at = { threadId, messageId: message.id, back: () => element.querySelector('.card-frame')?.focus() }
+    showMessage(element, message, threadId, (button) => onPress({ ...at, button }))
+    if (message.kind === 'card') announceCard(message, known?.message, element)
   }
 
   /** Puts a new message where it belongs, looking from the end, where most of them go. */
@@ -78,9 +69,20 @@ export function createMessageList({ whisper }) {
     return element
   }
 
-  function announce(element) {
+  /** Says `intro` and what a message shows. */
+  function announce(intro, element) {
     // biome-ignore lint/performance/useDomNodeTextContent: blocks have to stay apart when they are read out
-    announcer.textContent = `${words.answered} ${element.querySelector('.prose').innerText.slice(0, ANNOUNCED)}`
+    announcer.say(`${intro} ${element.querySelector('.prose').innerText.slice(0, ANNOUNCED)}`)
+  }
+
+  /** A card is read out whole when it is first seen waiting, and how it was settled when that happens. */
+  function announceCard(message, before, element) {
+    if (isOpenCard(message)) {
+      if (!announced.has(message.id)) announce(words.cardOpen, element)
+      announced.add(message.id)
+    } else if (before && isOpenCard(before)) {
+      announcer.say(`${words.cardSettled} ${settlement(element)}`)
+    }
   }
 
   // Read out of the way, so that an answer's link does not take the console's place.
@@ -127,12 +129,15 @@ export function createMessageList({ whisper }) {
     place(message) {
       const finishes = message.kind === 'answer' && !message.live && shown.get(message.id)?.message.live !== false
       place(message)
-      if (finishes) announce(shown.get(message.id).element)
+      if (finishes) announce(words.answered, shown.get(message.id).element)
       followEnd()
     },
     remove(id) {
-      shown.get(id)?.element.remove()
+      const element = shown.get(id)?.element
+      const hadFocus = element?.contains(document.activeElement)
+      element?.remove()
       shown.delete(id)
+      if (hadFocus) scroller.focus({ preventScroll: true })
     },
     /** Puts something that is on its way to the server at the end, until the message with this submission comes. */
     append(element, submission) {
@@ -157,7 +162,7 @@ export function createMessageList({ whisper }) {
       shown.clear()
       list.replaceChildren()
       earlier.hidden = true
-      announcer.textContent = ''
+      announcer.clear()
       follows = true
       followEnd()
     },

@@ -1,5 +1,7 @@
 import { fileAddress } from './api.js'
-import { el, icon, SHAPES, setHtml } from './dom.js'
+import { showButtons } from './buttons.js'
+import { cardFrame, keepFocus, markDiff, nameCard } from './card.js'
+import { el, icon, originals, SHAPES, setHtml } from './dom.js'
 import { locale, words } from './words.js'
 
 const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
@@ -9,18 +11,29 @@ const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: '
 export function createMessageElement(message) {
   const element = el('li', { class: `message ${message.kind}`, id: `m-${message.id}` })
   if (message.kind === 'activity' && !message.file) element.append(activityFrame())
+  else if (message.kind === 'card') element.append(cardFrame(heading(message), el('div', { class: 'prose' })))
   else element.append(heading(message), el('div', { class: message.kind === 'person' ? 'bubble' : 'prose' }))
   return element
 }
 
 /** Brings a message's element up to date. `onPress(button)` is called for its buttons and resolves when they may work again. */
 export function showMessage(element, message, threadId, onPress) {
+  const frame = element.querySelector(':scope > .card-frame')
+  if (frame) {
+    keepFocus(frame, () => showParts(frame, message, threadId, onPress))
+    nameCard(frame, message)
+    return
+  }
   element.classList.toggle('live', message.live)
+  showParts(element, message, threadId, onPress)
+}
+
+function showParts(element, message, threadId, onPress) {
   if (element.querySelector(':scope > .row')) showActivity(element, message)
   else if (message.kind === 'person') element.querySelector('.bubble').textContent = message.text
   else showProse(element.querySelector('.prose'), message)
   showBelow(element, 'file', message.file && fileLink(message, threadId))
-  showBelow(element, 'buttons', message.buttons.length > 0 && buttonRow(message.buttons, onPress))
+  showButtons(element, message.buttons, onPress)
   showBelow(element, 'below', message.footer && !message.live && footer(message))
 }
 
@@ -46,16 +59,27 @@ function showProse(prose, { html, live }) {
   if (!live) equip(prose)
 }
 
-/** What finished text gets: code that scrolls by keyboard and can be copied. */
+/** What finished text gets: code that has a name, scrolls by keyboard and can be copied. */
 function equip(prose) {
   for (const block of prose.querySelectorAll('pre')) {
+    if (block.parentElement.classList.contains('code')) continue
     const frame = el('div', { class: 'code' })
+    originals.set(frame, block.cloneNode(true))
+    nameCode(block)
     block.replaceWith(frame)
     frame.append(
       block,
       copyButton('copy-code', () => block.textContent),
     )
   }
+}
+
+function nameCode(block) {
+  const code = block.firstElementChild
+  const kind = /^language-(diff|sh)$/.exec(code?.className ?? '')?.[1]
+  block.setAttribute('role', 'group')
+  block.setAttribute('aria-label', { diff: words.changesBlock, sh: words.commandBlock }[kind] ?? words.codeBlock)
+  if (kind === 'diff') markDiff(code)
 }
 
 function activityFrame() {
@@ -89,7 +113,7 @@ function showActivity(element, { summary, html, state }) {
 function showBelow(element, name, content) {
   const present = element.querySelector(`:scope > .${name}`)
   if (!content) return present?.remove()
-  // Replacing equal content would take the focus away from a button in it.
+  // Replacing equal content would take the focus away from a link in it.
   if (present?.isEqualNode(content)) return
   if (present) present.replaceWith(content)
   else element.append(content)
@@ -104,19 +128,6 @@ function fileLink({ id, file }, threadId) {
     el('span', { class: 'file-size' }, sizeOf(file.bytes)),
     el('span', { class: 'unseen' }, words.download),
   )
-}
-
-function buttonRow(buttons, onPress) {
-  const row = el('div', { class: 'buttons' })
-  for (const button of buttons) {
-    const press = async () => {
-      for (const other of row.children) other.disabled = true
-      await onPress(button)
-      for (const other of row.children) other.disabled = false
-    }
-    row.append(el('button', { type: 'button', class: button.style, onclick: press }, button.label))
-  }
-  return row
 }
 
 /** The small print stands under what ends a turn, and that is what people copy. */

@@ -1,6 +1,6 @@
 import { olderThreads } from './api.js'
 import { el } from './dom.js'
-import { locale } from './words.js'
+import { locale, words } from './words.js'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -10,8 +10,11 @@ const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digi
 const weekday = new Intl.DateTimeFormat(locale, { weekday: 'short' })
 const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' })
 
-/** The list of threads, the latest talk first. `onOpen(id)` is called when one is chosen. */
-export function createThreadList({ onOpen }) {
+/**
+ * The list of threads, the latest talk first. `onOpen(id)` is called when one is chosen, `onWaiting(count)` with the number
+ * of threads in which something waits for a person.
+ */
+export function createThreadList({ onOpen, onWaiting }) {
   const list = document.querySelector('#threads')
   const none = document.querySelector('#no-threads')
   const older = document.querySelector('#older-threads')
@@ -21,7 +24,13 @@ export function createThreadList({ onOpen }) {
   let askedForOlder = false
 
   function item(thread) {
-    const link = el('a', { href: `/console/t/${thread.id}` }, el('span', { class: 'thread-title' }), el('time', {}))
+    const link = el(
+      'a',
+      { href: `/console/t/${thread.id}` },
+      el('span', { class: 'thread-title' }),
+      badge(),
+      el('time', {}),
+    )
     link.addEventListener('click', (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
       event.preventDefault()
@@ -37,6 +46,7 @@ export function createThreadList({ onOpen }) {
       items.set(thread.id, element)
       const link = element.firstChild
       link.querySelector('.thread-title').textContent = thread.title
+      link.querySelector('.waiting-badge').hidden = thread.waiting.length === 0
       const time = link.querySelector('time')
       time.dateTime = new Date(thread.lastAt).toISOString()
       time.textContent = when(thread.lastAt)
@@ -46,6 +56,7 @@ export function createThreadList({ onOpen }) {
       if (list.children[index] !== element) list.insertBefore(element, list.children[index] ?? null)
     })
     none.hidden = threads.size > 0
+    onWaiting(latestFirst.filter(({ waiting }) => waiting.length > 0).length)
   }
 
   older.addEventListener('click', async () => {
@@ -75,6 +86,8 @@ export function createThreadList({ onOpen }) {
     title: (id) => threads.get(id)?.title,
   }
 }
+
+const badge = () => el('span', { class: 'waiting-badge' }, words.waitingForYou)
 
 /** A time as one says it: today by the clock, this week by the day, else by the date. */
 function when(at) {
