@@ -24,7 +24,7 @@ export function diffOf(
   }
   const patch = structuredPatch(shown, shown, lf(old), lf(now), undefined, undefined, {
     context: 3,
-    maxEditLength: 20_000,
+    ...DIFF_LIMITS,
   })
   const hunks = patch?.hunks ?? [whole(lf(old), lf(now))]
   const lines = hunks.flatMap((hunk) => [
@@ -36,6 +36,9 @@ export function diffOf(
   const body = withoutDisguise([...notes.map((note) => `# ${note}`), ...lines].join('\n')) || '(no change)'
   return { body, added: count('+'), removed: count('-') }
 }
+
+/** Looking for the smallest diff of very different texts takes time that the whole program would stand still. */
+const DIFF_LIMITS = { maxEditLength: 2_000, timeout: 300 }
 
 /** Beyond what a diff can be found for in time: all of the old text, then all of the new one. */
 function whole(old: string, now: string) {
