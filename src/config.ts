@@ -84,6 +84,8 @@ export type McpServerConfig = {
   /** What the server's tools need unless `tools` says otherwise. */
   permission: Permission
   tools: Readonly<Record<string, Permission>>
+  /** What tools need that the server itself calls read-only. Absent: as any other. */
+  readOnly?: Permission
 } & (
   | { kind: 'command'; command: string; args: string[]; env: Readonly<Record<string, string>> }
   | { kind: 'http'; url: string; headers: Readonly<Record<string, string>> }
@@ -298,9 +300,10 @@ function workspacesFrom(file: ConfigFile, environment: Environment, cwd: string)
 }
 
 function mcpServerOf(server: ConfigFile['mcp_servers'][string]): McpServerConfig {
-  const { permission, tools } = server
-  if (server.url !== undefined) return { kind: 'http', url: server.url, headers: server.headers, permission, tools }
-  return { kind: 'command', command: server.command!, args: server.args, env: server.env, permission, tools }
+  const { permission, tools, read_only: readOnly } = server
+  const needs = { permission, tools, ...(readOnly && { readOnly }) }
+  if (server.url !== undefined) return { kind: 'http', url: server.url, headers: server.headers, ...needs }
+  return { kind: 'command', command: server.command!, args: server.args, env: server.env, ...needs }
 }
 
 function approvalOf({ who, quorum, expires, always }: ConfigFile['approvals']): ApprovalRule {

@@ -85,6 +85,7 @@ const mcpServer = section({
   headers: named(z.preprocess(asText, z.string('must be text'))),
   permission: permission.prefault('sensitive'),
   tools: named(permission),
+  read_only: permission.optional(),
 })
   .refine(
     ...always<McpServer>(

@@ -48,6 +48,7 @@ const PACKAGE_WALLS: { package: RegExp; home: RegExp; typesAnywhereIn?: RegExp }
   { package: /^@slack\/types$/, home: /^src\/(platform\/slack|render)\// },
   { package: /^discord\.js$|^@discordjs\//, home: /^src\/platform\/discord\// },
   { package: /^openai$/, home: /^src\/client\// },
+  { package: /^@modelcontextprotocol\/sdk$/, home: /^src\/tool\/mcp/ },
   { package: /^(hono|@hono\/node-server)$/, home: /^src\/web\// },
 ]
 

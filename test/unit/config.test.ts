@@ -294,7 +294,7 @@ agent: { max_steps: 3, max_retries: 0, retry_interval: 0.25 }
 session: { context_tokens: 5000, keep_recent_tokens: 0 }
 mcp_servers:
   files: { command: npx, args: [-y, 3], env: { A: b }, permission: safe }
-  tickets: { url: https://mcp.example.com, headers: { Authorization: "Bearer \${T}" }, tools: { search: safe } }
+  tickets: { url: https://mcp.example.com, headers: { Authorization: "Bearer \${T}" }, tools: { search: safe }, read_only: safe }
 access: { channels: C1, people: [1234567890123456789, U1], guests: true, external: "true", admins: [U2] }
 approvals: { who: [U1, 99], quorum: 2, expires: 30m, always: false, tools: { deploy: { who: not_requester, expires: 7d, match: "deploy*" }, "a__*": [{ quorum: 3 }, {}] } }
 tools: { enabled: [run_command], disabled: [planner] }
@@ -318,6 +318,7 @@ locale: zh
           headers: { Authorization: 'Bearer ticket-token' },
           permission: 'sensitive',
           tools: { search: 'safe' },
+          readOnly: 'safe',
         },
       },
       access: { channels: ['C1'], people: ['1234567890123456789', 'U1'], guests: true, external: true, admins: ['U2'] },
@@ -458,6 +459,7 @@ locale: zh
     ['mcp_servers: { f: { command: a, url: http://b } }', /either `command` or `url`/],
     ['mcp_servers: { f: { command: a, headers: { B: c } } }', /`headers`, which belong to a `url`/],
     ['mcp_servers: { f: { url: http://b, args: [a] } }', /belong to a `command`/],
+    ['mcp_servers: { f: { command: a, read_only: yes } }', /one of `safe`, `sensitive`, `dangerous`/],
     ['access: { guests: maybe }', /`true` or `false`/],
     ['access: { people: [{ a: b }] }', /`access\.people\[0\]` must be ids of people/],
     ['approvals: { who: nobody }', /`anyone`, `requester`, `not_requester` or a list/],
