@@ -36,9 +36,13 @@ const word = fc.constantFrom(
   '|',
   'e\u0301',
 )
-const line = fc.array(word, { minLength: 1, maxLength: 30 }).map((words) => words.join(' '))
+const line = fc.array(word, { minLength: 1, maxLength: 30, size: 'max' }).map((words) => words.join(' '))
 const fence = fc
-  .tuple(fc.constantFrom('```', '````', '~~~'), fc.constantFrom('', 'js', 'py'), fc.array(line, { maxLength: 25 }))
+  .tuple(
+    fc.constantFrom('```', '````', '~~~'),
+    fc.constantFrom('', 'js', 'py'),
+    fc.array(line, { maxLength: 25, size: 'max' }),
+  )
   .map(([mark, language, lines]) => `${mark}${language}\n${lines.map((one) => `${one}\n`).join('')}${mark}`)
 const table = fc
   .array(fc.tuple(fc.constantFrom('a', '字', '**b**', 'long cell text'), fc.constantFrom('1', '`c`')), {
@@ -55,7 +59,7 @@ const block = fc.oneof(
   line.map((one) => `## ${one}`),
   fc.integer({ min: 1, max: 900 }).map((length) => 'x'.repeat(length)),
 )
-const document = fc.array(block, { minLength: 1, maxLength: 8 }).map((blocks) => blocks.join('\n\n'))
+const document = fc.array(block, { minLength: 1, maxLength: 8, size: 'max' }).map((blocks) => blocks.join('\n\n'))
 
 function codeIn(markdown: string): Code[] {
   const found: Code[] = []
