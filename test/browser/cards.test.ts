@@ -1,13 +1,10 @@
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Button, ClickAnswer } from '../../src/platform/platform.ts'
 import type { MessageRef, ThreadRef } from '../../src/shared/thread.ts'
 import { ASKS, BUTTONS, CARD, DENY, DIFF, EDIT, SETTLED, VALUE } from './cardSamples.ts'
 import { CHROMIUM, CHROMIUM_FLAGS, noBrowser, type RunningConsole, startConsole } from './console.ts'
-
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+import { objectionsTo, overflowOf } from './objections.ts'
 
 interface Box {
   scrollTop: number
@@ -121,6 +118,15 @@ describe.skipIf(noBrowser)('cards and dialogs in a browser', () => {
     expect(await page.locator('#announcer').getAttribute('aria-live')).toBe('polite')
   })
 
+  test('a question that asks for words is read out as it is, and is not said to be decided', async () => {
+    await visit()
+    await post('**A question:**\n\nTabs or spaces?\n\nAnswer with a message in this thread.', [])
+    await page
+      .getByRole('group', { name: 'A question: Tabs or spaces? Answer with a message in this thread.' })
+      .waitFor()
+    await expect.poll(heard).toEqual(['ToyCoder: A question: Tabs or spaces? Answer with a message in this thread.'])
+  })
+
   test('Approve by keyboard settles the card in place, and the focus stays with it', async () => {
     await visit()
     const ref = await post()
@@ -130,7 +136,7 @@ describe.skipIf(noBrowser)('cards and dialogs in a browser', () => {
     expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid')
     await page.keyboard.press('Enter')
     await inCard('Approved by Dana').waitFor()
-    await expect.poll(focused).toBe('Decided: May I run edit_file?')
+    await expect.poll(focused).toBe('May I run edit_file? ✅ Approved by Dana, 2026-12-02 10:00 UTC')
     expect(await button('Approve').count()).toBe(0)
     expect(await page.locator('.card').count()).toBe(1)
     expect(web.conversation.clicks).toMatchObject([{ action: 'approve', value: VALUE, ref: { id: ref.id } }])
@@ -186,7 +192,7 @@ describe.skipIf(noBrowser)('cards and dialogs in a browser', () => {
     await page.keyboard.press('Enter')
     await dialog.waitFor({ state: 'detached' })
     await inCard('Denied by Dana').waitFor()
-    await expect.poll(focused).toBe('Decided: May I run edit_file?')
+    await expect.poll(focused).toBe('May I run edit_file? ⛔ Denied by Dana')
     expect(web.conversation.submissions).toMatchObject([
       {
         action: 'deny',
@@ -293,6 +299,20 @@ describe.skipIf(noBrowser)('cards and dialogs in a browser', () => {
     expect(web.conversation.submissions).toMatchObject([{ fields: { command: 'typed with care' } }])
   })
 
+  test('a megabyte of arguments opens, is changed and arrives whole', async () => {
+    await visit()
+    const value = 'const x = 1 // 例\n'.repeat(60_000).slice(0, 999_990)
+    const fields = [{ ...EDIT.fields[0]!, value }]
+    decide(await post(), { edit: { dialog: { ...EDIT, fields } } })
+    await button('Edit…').click()
+    await field('command').waitFor()
+    await page.keyboard.press('Control+End')
+    await page.keyboard.type('!')
+    await page.keyboard.press('Control+Enter')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(web.conversation.submissions[0]!.fields.command === `${value}!`).toBe(true)
+  })
+
   test('a dialog whose card is settled meanwhile gives the focus to the card', async () => {
     await visit()
     const ref = await post()
@@ -302,7 +322,7 @@ describe.skipIf(noBrowser)('cards and dialogs in a browser', () => {
     await settle(ref)
     await button('Approve').waitFor({ state: 'detached' })
     await page.keyboard.press('Escape')
-    await expect.poll(focused).toBe('Decided: May I run edit_file?')
+    await expect.poll(focused).toBe('May I run edit_file? ✅ Approved by Dana, 2026-12-02 10:00 UTC')
   })
 
   test('a press that does not get through is said, and can be pressed again', async () => {
@@ -354,31 +374,20 @@ describe.skipIf(noBrowser)('cards and dialogs in a browser', () => {
     ['wide and dark', { colorScheme: 'dark' as const, viewport: { width: 1280, height: 800 } }],
     ['narrow and dark', { colorScheme: 'dark' as const, viewport: { width: 360, height: 720 } }],
   ])('axe finds nothing to object to and nothing scrolls sideways, %s', async (_, options) => {
-    // axe puts styles in, which the page's policy would not let it.
     await visit({ ...options, bypassCSP: true })
-    const objections = async () => {
-      await page.evaluate(await readFile(AXE, 'utf8'))
-      return page.evaluate<string[]>(`axe.run().then(({ violations }) =>
-        violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`)
-    }
-    const overflow = () =>
-      page.evaluate(
-        `[document.documentElement, document.querySelector('main'), document.querySelector('dialog')]
-          .filter(Boolean).map((box) => box.scrollWidth - box.clientWidth)`,
-      )
     const ref = await post(`${ASKS}\n\n\`\`\`sh\nnpm test\n\`\`\``)
     await settle(ref, `${ASKS}\n\n✅ Approved by Dana`)
     decide(await post())
     await web.platform.whisper(thread, 'local', 'Only for you.', { buttons: BUTTONS.slice(3) })
     await card().waitFor()
     await page.getByText('Only for you.').waitFor()
-    expect(await objections()).toEqual([])
-    expect(await overflow()).toEqual([0, 0])
+    expect(await objectionsTo(page)).toEqual([])
+    expect(await overflowOf(page)).toEqual([0, 0])
     web.conversation.onSubmit(async () => ({ errors: { timeout_s: 'This is no JSON.' } }))
     await card().getByRole('button', { name: 'Edit…' }).click()
     await button('Submit').click()
     await page.getByText('This is no JSON.').waitFor()
-    expect(await objections()).toEqual([])
-    expect(await overflow()).toEqual([0, 0, 0])
+    expect(await objectionsTo(page)).toEqual([])
+    expect(await overflowOf(page)).toEqual([0, 0, 0])
   })
 })

@@ -1,11 +1,9 @@
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { MessageRef, ThreadRef } from '../../src/shared/thread.ts'
 import { CHROMIUM, CHROMIUM_FLAGS, noBrowser, type RunningConsole, startConsole } from './console.ts'
+import { objectionsTo, overflowOf } from './objections.ts'
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 const STOP = { action: 'stop', label: 'Stop', style: 'danger' as const, value: 'run-1' }
 
 if (noBrowser) console.warn(`The console is not tested in a browser: ${noBrowser}`)
@@ -292,16 +290,12 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     await web.conversation.post(thread, `${'x'.repeat(300)}\n\n\`\`\`\n${'code '.repeat(80)}\n\`\`\`\n\n${table}`)
     await web.conversation.post(thread, `\`run\` ${'y'.repeat(200)}`, { kind: 'activity' })
     await page.locator('.activity').waitFor()
-    const overflow = () =>
-      page.evaluate(
-        `[document.documentElement, document.querySelector('main')].map((box) => box.scrollWidth - box.clientWidth)`,
-      )
-    expect(await overflow()).toEqual([0, 0])
+    expect(await overflowOf(page)).toEqual([0, 0])
     const threads = page.getByRole('navigation', { name: 'Threads' })
     expect(await threads.isVisible()).toBe(false)
     await page.getByRole('button', { name: 'Show threads' }).click()
     await threads.waitFor()
-    expect(await overflow()).toEqual([0, 0])
+    expect(await overflowOf(page)).toEqual([0, 0])
     await page.keyboard.press('Escape')
     await threads.waitFor({ state: 'hidden' })
     expect(await page.evaluate('document.activeElement.id')).toBe('open-drawer')
@@ -314,14 +308,8 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     ['wide and light', { colorScheme: 'light' as const, viewport: { width: 1280, height: 800 } }],
     ['narrow and dark', { colorScheme: 'dark' as const, viewport: { width: 360, height: 720 } }],
   ])('axe finds nothing to object to, %s', async (_, options) => {
-    // axe puts styles in, which the page's policy would not let it.
     const page = await visit('/console', { ...options, bypassCSP: true })
-    const objections = async () => {
-      await page.evaluate(await readFile(AXE, 'utf8'))
-      return page.evaluate<string[]>(`axe.run().then(({ violations }) =>
-        violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`)
-    }
-    expect(await objections()).toEqual([])
+    expect(await objectionsTo(page)).toEqual([])
     const thread = await begin(page)
     await web.conversation.post(
       thread,
@@ -338,7 +326,7 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     await web.platform.whisper(thread, 'local', 'Only for you.')
     await page.getByText('Only for you.').waitFor()
     await page.locator('.activity summary').click()
-    expect(await objections()).toEqual([])
+    expect(await objectionsTo(page)).toEqual([])
   })
 
   test('what models and people write can run nothing and load nothing', async () => {

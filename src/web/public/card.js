@@ -9,17 +9,24 @@ export function cardFrame(...children) {
 export const isOpenCard = ({ kind, buttons }) => kind === 'card' && buttons.length > 0
 
 /**
- * Names a card by how it stands and by its first line, after its text was brought up to date. One that waits is a landmark,
- * and the keyboard comes to it before its buttons.
+ * Names a card by what it asks, after its text was brought up to date. One with buttons is a landmark, and the keyboard comes
+ * to it before them. One without was decided, or asks for an answer in words; either way its last words say which.
  */
 export function nameCard(frame, message) {
   const open = isOpenCard(message)
-  // biome-ignore lint/performance/useDomNodeTextContent: lines have to stay apart
-  const [first = ''] = (frame.querySelector('.prose > :first-child')?.innerText ?? '').trim().split('\n')
+  const asks = subjectOf(frame.querySelectorAll('.prose > *'))
   frame.setAttribute('role', open ? 'region' : 'group')
-  frame.setAttribute('aria-label', `${open ? words.cardOpen : words.cardSettled} ${first}`)
+  frame.setAttribute('aria-label', open ? `${words.cardOpen} ${asks}` : `${asks} ${lastWords(frame)}`)
   frame.setAttribute('tabindex', open ? '0' : '-1')
   frame.classList.toggle('open', open)
+}
+
+/** The first line, and what follows it where it only leads there. */
+function subjectOf([first, second]) {
+  // biome-ignore lint/performance/useDomNodeTextContent: lines have to stay apart
+  const lineOf = (block) => block?.innerText.trim().split('\n', 1)[0] ?? ''
+  const line = lineOf(first)
+  return /[:：]$/.test(line) ? `${line} ${lineOf(second)}` : line
 }
 
 /** Changes something within `frame`. A focus that goes down with it comes to its successor, or to the frame. */
@@ -34,8 +41,8 @@ export function keepFocus(frame, change) {
   target.focus({ preventScroll: true })
 }
 
-/** How a card was settled, in its own words: who and when. */
-export function settlement(frame) {
+/** The end of a card's text: of one that was settled, who and when. */
+export function lastWords(frame) {
   return frame.querySelector('.prose > :last-child')?.textContent.trim() ?? ''
 }
 

@@ -1,6 +1,6 @@
 import { createAnnouncer } from './announcer.js'
 import { earlierMessages } from './api.js'
-import { isOpenCard, settlement } from './card.js'
+import { isOpenCard, lastWords } from './card.js'
 import { createMessageElement, showMessage } from './messageView.js'
 import { words } from './words.js'
 
@@ -46,7 +46,8 @@ export function createMessageList({ onPress }) {
   })
   new ResizeObserver(followEnd).observe(scroller)
 
-  function place(message) {
+  /** `comes`: it is news, and not part of a picture of what was there. */
+  function place(message, comes) {
     const known = shown.get(message.id)
     if (message.submission) list.querySelector(`[data-sending="${message.submission}"]`)?.remove()
     if (known && known.message.rev > message.rev) return
@@ -54,7 +55,7 @@ export function createMessageList({ onPress }) {
     shown.set(message.id, { message, element })
     const at = { threadId, messageId: message.id, back: () => element.querySelector('.card-frame')?.focus() }
     showMessage(element, message, threadId, (button) => onPress({ ...at, button }))
-    if (message.kind === 'card') announceCard(message, known?.message, element)
+    if (message.kind === 'card') announceCard(message, known?.message, element, comes)
   }
 
   /** Puts a new message where it belongs, looking from the end, where most of them go. */
@@ -75,13 +76,15 @@ export function createMessageList({ onPress }) {
     announcer.say(`${intro} ${element.querySelector('.prose').innerText.slice(0, ANNOUNCED)}`)
   }
 
-  /** A card is read out whole when it is first seen waiting, and how it was settled when that happens. */
-  function announceCard(message, before, element) {
+  /** A card is read out whole when it comes or is first seen waiting, and how it was settled when that happens. */
+  function announceCard(message, before, element, comes) {
     if (isOpenCard(message)) {
       if (!announced.has(message.id)) announce(words.cardOpen, element)
       announced.add(message.id)
     } else if (before && isOpenCard(before)) {
-      announcer.say(`${words.cardSettled} ${settlement(element)}`)
+      announcer.say(`${words.cardSettled} ${lastWords(element)}`)
+    } else if (!before && comes) {
+      announce(words.cardShown, element)
     }
   }
 
@@ -96,7 +99,7 @@ export function createMessageList({ onPress }) {
     const height = scroller.scrollHeight
     const { messages, more } = await earlierMessages(threadId, oldest)
     follows = false
-    for (const message of messages) place(message)
+    for (const message of messages) place(message, false)
     earlier.hidden = !more
     scroller.scrollTop += scroller.scrollHeight - height
   }
@@ -122,13 +125,13 @@ export function createMessageList({ onPress }) {
         if (present.has(known)) shown.get(known).message.rev = -1
       }
       const hadEarlier = [...shown.keys()].some((known) => known > oldest)
-      for (const message of messages) place(message)
+      for (const message of messages) place(message, false)
       if (!hadEarlier) earlier.hidden = !more
       followEnd()
     },
     place(message) {
       const finishes = message.kind === 'answer' && !message.live && shown.get(message.id)?.message.live !== false
-      place(message)
+      place(message, true)
       if (finishes) announce(words.answered, shown.get(message.id).element)
       followEnd()
     },
