@@ -45,11 +45,19 @@ export function createPlaceholders({ client, api }: { client: Client; api: Disco
     return found ? { channel, id: found.id } : undefined
   }
 
-  async function remove(interactionId: string): Promise<void> {
-    const ref = await known.get(interactionId)
-    known.set(interactionId, Promise.resolve(undefined))
-    if (!ref) return
-    await api.call('remove a placeholder', [], (rest) => rest.delete(Routes.channelMessage(ref.channel, ref.id)))
+  /**
+   * Ends a placeholder by `end`. Until that is through it still counts as waiting: the first words behind a waiting one would
+   * take its place, for all to read.
+   */
+  async function finish(interactionId: string, end: (ref: MessageRef) => Promise<unknown>): Promise<void> {
+    const before = known.get(interactionId)
+    const ending = (async () => {
+      const ref = await before
+      if (ref) await end(ref)
+    })()
+    const over = () => undefined
+    known.set(interactionId, ending.then(over, over))
+    await ending
   }
 
   async function editOriginal(token: string, content: string): Promise<void> {
@@ -76,16 +84,18 @@ export function createPlaceholders({ client, api }: { client: Client; api: Disco
       known.set(interactionId, Promise.resolve(undefined))
     },
 
-    async showAs(interactionId, text) {
-      const ref = await known.get(interactionId)
-      known.set(interactionId, Promise.resolve(undefined))
-      if (!ref) return
-      await api.call('edit a placeholder', [], (rest) =>
-        rest.patch(Routes.channelMessage(ref.channel, ref.id), { body: toEdit({ markdown: text, kind: 'activity' }) }),
-      )
-    },
+    showAs: (interactionId, text) =>
+      finish(interactionId, (ref) => {
+        const body = toEdit({ markdown: text, kind: 'activity' })
+        return api.call('edit a placeholder', [], (rest) =>
+          rest.patch(Routes.channelMessage(ref.channel, ref.id), { body }),
+        )
+      }),
 
-    discard: remove,
+    discard: (interactionId) =>
+      finish(interactionId, (ref) =>
+        api.call('remove a placeholder', [], (rest) => rest.delete(Routes.channelMessage(ref.channel, ref.id))),
+      ),
 
     async whisper(token, text, buttons) {
       const tell = () => followUp(api, { applicationId: applicationId(), token }, text, buttons)
