@@ -12,6 +12,8 @@ import { titleOf } from './consoleTitle.ts'
 const STATUS_MS = 15_000
 /** How long a whisper waits for the page that it is meant for. */
 const WHISPER_MS = 10_000
+/** Words with buttons ask for something: they wait for whoever comes to the thread a little later, too. */
+const ASKING_WHISPER_MS = 10 * 60_000
 
 export type Board = ReturnType<typeof createBoard>
 
@@ -54,7 +56,7 @@ export function createBoard(shelf: Shelf, now: () => number) {
     /** False when nobody looks on. */
     whisper(threadId: string | null, whisper: ConsoleWhisper): boolean {
       whispers = whispers.filter(({ until }) => until > now())
-      whispers.push({ threadId, whisper, until: now() + WHISPER_MS })
+      whispers.push({ threadId, whisper, until: now() + (whisper.buttons?.length ? ASKING_WHISPER_MS : WHISPER_MS) })
       tell({ type: 'whisper', threadId, whisper })
       return listeners.size > 0
     },
