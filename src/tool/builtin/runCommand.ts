@@ -59,7 +59,9 @@ function body({ command, workdir = '.', timeout = DEFAULT_TIMEOUT_S }: Args): st
   const isUsual = isWorkspace(workdir) && timeout === DEFAULT_TIMEOUT_S
   // A command that begins with a comment could itself say where it runs, so then it is said in any case.
   const note =
-    isUsual && !command.trimStart().startsWith('#') ? '' : `# in ${visibleCommand(workdir)}, up to ${timeout} s\n`
+    isUsual && !command.trimStart().startsWith('#')
+      ? ''
+      : `# in ${visibleCommand(workdir).replaceAll('\n', '⟨U+000A⟩')}, up to ${timeout} s\n`
   return note + visibleCommand(command)
 }
 
