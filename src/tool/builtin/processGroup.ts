@@ -30,7 +30,8 @@ const ONE_OUTPUT = 'exec /bin/sh -c "$1" 2>&1'
 /**
  * Runs a command line with `/bin/sh` in a process group of its own, without input and without the bot's environment. The
  * whole group is gone when it resolves: ended by itself, after the time-out or because `signal` aborted. Only what makes a
- * group of its own (`setsid`) gets away; keeping that, too, needs a sandbox. Rejects where the shell can't be started.
+ * group of its own (`setsid`) gets away, and a command can read `/proc/PID/environ` of the bot as of any process of its
+ * user: keeping that from it needs a sandbox. Rejects where the shell can't be started.
  */
 export function runInGroup(command: string, { cwd, signal, timeoutMs, characters }: GroupOptions): Promise<Ended> {
   return new Promise((resolve, reject) => {
