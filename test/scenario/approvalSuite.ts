@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type LlmDouble, startLlmDouble } from '../doubles/llm/server.ts'
+import { createGate, type LlmDouble, startLlmDouble } from '../doubles/llm/server.ts'
 import { makeHome, type Program, type ProgramHome, until } from './program.ts'
 import type { Handle, ScenarioWorld } from './scenarioSuite.ts'
 
@@ -19,6 +19,8 @@ export interface ApprovalWorld extends ScenarioWorld {
   saidAlone(thread: Handle): Promise<string> | string
   /** Who may be `other`; false where there is one person only. */
   severalPeople: boolean
+  /** So many lines of text are too much for a card. */
+  tooManyLines: number
 }
 
 const write = (content: string, path = 'note.txt') => ({
@@ -203,6 +205,55 @@ export function approvalScenarios(name: string, openWorld: () => Promise<Approva
       await shows(thread, /Nobody decided/)
       expect(toolResults()[0]).toContain('nobody decided')
       expect(content('note.txt')).toBeNull()
+    })
+
+    test('nobody answers a question: the model is told at its time', async () => {
+      await start({ approvals: { tools: { ask_user: { expires: '2s' } } } })
+      llm.reply(
+        { toolCalls: [{ name: 'ask_user', arguments: { question: 'Which colour?' } }] },
+        { text: 'I took red.' },
+      )
+      const thread = await world.begin('ask me')
+      await shows(thread, 'Which colour?')
+      await shows(thread, 'I took red.')
+      await shows(thread, /Nobody answered/)
+      expect(toolResults()[0]).toContain('nobody answered in time')
+    })
+
+    test('a change that is too long for a card goes along as a file, and can be approved then (AP-03)', async () => {
+      await start()
+      const long = Array.from({ length: world.tooManyLines }, (_, line) => `line ${line} of a long note`).join('\n')
+      llm.reply(write(long), { text: 'It is written.' })
+      const thread = await world.begin('write a long note')
+      await offers(thread, 'Approve')
+      await shows(thread, /The first \d+ of \d+ lines/)
+      const name = (await world.files(thread)).find((one) => one.endsWith('.diff'))!
+      expect(await world.fileText(thread, name)).toContain(`+line ${world.tooManyLines - 1} of a long note`)
+      await world.press(thread, 'Approve')
+      await shows(thread, 'It is written.')
+      expect(content('note.txt')).toBe(long)
+    })
+
+    test('a click is answered and the card settled while the run of the thread is busy', async () => {
+      await start()
+      const gate = createGate()
+      const { toolCalls } = write('hello\n')
+      llm.respond(({ body }) => {
+        if (!body.tools) return { text: ['1. ', 'Wait.'], gate }
+        const isDone = body.messages.at(-1)!.role === 'tool'
+        return isDone
+          ? { text: 'Both done.' }
+          : { toolCalls: [...toolCalls, { name: 'planner', arguments: { query: 'wait' } }] }
+      })
+      const thread = await world.begin('write while you plan')
+      await offers(thread, 'Approve')
+      await until('the planner is at work', () => gate.waiting > 0, { seen })
+      await world.press(thread, 'Approve')
+      await shows(thread, /Approved by/, 3_000)
+      expect(content('note.txt')).toBeNull()
+      gate.open()
+      await shows(thread, 'Both done.')
+      expect(content('note.txt')).toBe('hello\n')
     })
 
     test('a button that the bot never made does nothing, and is logged', async () => {

@@ -70,6 +70,7 @@ export async function consoleWorld(): Promise<ApprovalWorld> {
       return (await call(`threads/${thread as string}/files/${found.id}`)).text()
     },
     severalPeople: false,
+    tooManyLines: 10_000,
     buttons: async (thread) => (await pressable(thread)).map(({ label }) => label),
     async press(thread, label) {
       const { messageId, action, value } = (await pressable(thread)).findLast((one) => one.label === label)!

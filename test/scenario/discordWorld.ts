@@ -47,6 +47,7 @@ export async function discordWorld(): Promise<ApprovalWorld> {
     },
 
     severalPeople: true,
+    tooManyLines: 800,
     buttons: (thread) => pressable(thread).map(({ label }) => label),
     async press(thread, label, by = 'asker') {
       const { id } = pressable(thread).findLast((one) => one.label === label)!

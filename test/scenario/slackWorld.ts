@@ -55,6 +55,7 @@ export async function slackWorld(): Promise<ApprovalWorld> {
     },
 
     severalPeople: true,
+    tooManyLines: 800,
     buttons: (thread) => pressable(thread).map(({ label }) => label),
     async press(thread, label, by = 'asker') {
       const { ts } = pressable(thread).findLast((one) => one.label === label)!
