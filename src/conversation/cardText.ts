@@ -149,7 +149,7 @@ function callText(ask: Ask & { kind: 'call' }, { wording, extent, unsafe }: Card
   return paragraphs(
     lines(
       wording.cardAsks(tool),
-      preview.summary && plainInline(preview.summary),
+      preview.summary && inCode(preview.summary),
       wording.cardAskedBy(names(ask.requesters)),
       ask.editedBy && wording.cardEditedBy(plainInline(ask.editedBy.name)),
     ),

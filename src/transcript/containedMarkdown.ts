@@ -25,11 +25,15 @@ export function fenced(text: string, language = ''): string {
   return `${fence}${language}\n${linesOf(text).join('\n')}\n${fence}`
 }
 
-/** A name or a title within a line: without any power to format, link or break the line. */
+/**
+ * A name or a title as a line or within one: without any power to format, link or break the line. Signs that have no power
+ * where they stand are left as they are, because not everything that shows Markdown takes a backslash for what it is.
+ */
 export function plainInline(text: string): string {
-  return oneLine(text).replaceAll(/[\\`*_{}[\]()#+!|<>~&@:.-]/g, (sign) =>
-    /[<>&]/.test(sign) ? ENTITIES[sign]! : `\\${sign}`,
-  )
+  const line = oneLine(text)
+  const mayLink = /www\.|:\/\/|@/i.test(line)
+  const signs = mayLink ? /[\\`*_{}[\]()#+!|<>~&@:.-]/g : /[\\`*_{}[\]|<>~&]|^[-+#]|#(?=#*\s*$)|(?<=^\d+)[.)]/g
+  return line.replaceAll(signs, (sign) => (/[<>&]/.test(sign) ? ENTITIES[sign]! : `\\${sign}`))
 }
 
 /** Text inside of an HTML element. */
