@@ -3,13 +3,14 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type LlmDouble, startLlmDouble } from '../doubles/llm/server.ts'
+import type { ApprovalWorld } from './approvalSuite.ts'
 import { consoleWorld } from './consoleWorld.ts'
 import { makeHome, type ProgramHome, until } from './program.ts'
-import type { Handle, ScenarioWorld } from './scenarioSuite.ts'
+import type { Handle } from './scenarioSuite.ts'
 
 /** What the engine room does for a thread, seen from outside of the started program. */
 describe('the engine room of the started program', () => {
-  let world: ScenarioWorld
+  let world: ApprovalWorld
   let llm: LlmDouble
   let home: ProgramHome
   let stderr: () => string
@@ -158,6 +159,34 @@ describe('the engine room of the started program', () => {
     await shows(thread, 'It is as called.')
     expect(await texts(thread)).toContain('called weather')
     expect(llm.problems()).toEqual([])
+  })
+
+  test("a tool of an MCP server asks first unless the configuration says otherwise; its server's word counts only where it does", async () => {
+    const schema = { type: 'object', properties: { city: { type: 'string' } } }
+    const tools = [
+      { name: 'weather', description: 'tells the weather', inputSchema: schema },
+      { name: 'look', description: 'only looks', inputSchema: schema, annotations: { readOnlyHint: true } },
+    ]
+    await start({
+      mcp_servers: {
+        sky: {
+          command: process.execPath,
+          args: [join(import.meta.dirname, '../doubles/mcp/stdioServer.ts')],
+          env: { MCP_DOUBLE: JSON.stringify({ tools }) },
+          read_only: 'safe',
+        },
+      },
+    })
+    const call = (name: string) => ({ toolCalls: [{ name: `sky__${name}`, arguments: { city: 'Kiel' } }] })
+    llm.reply(call('look'), call('weather'), { text: 'It rains.' })
+    const thread = await world.begin('how is the weather in Kiel?')
+    await until('a card is there', async () => (await world.buttons(thread)).includes('Approve'))
+    expect(await texts(thread)).toContain('called look')
+    expect(await texts(thread)).toContain('"city": "Kiel"')
+    expect(await texts(thread)).not.toContain('called weather')
+    await world.press(thread, 'Approve')
+    await shows(thread, 'It rains.')
+    expect(await texts(thread)).toContain('called weather')
   })
 
   test('"usage" tells what the thread took, sub-agents included, and says where a cost is unknown', async () => {
