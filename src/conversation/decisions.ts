@@ -6,10 +6,9 @@ import { messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import { type Person, type ThreadRef, threadKey } from '../shared/thread.ts'
 import type { Wording } from '../shared/wording/wording.ts'
-import { checkArguments, toJsonSchema } from '../tool/arguments.ts'
 import type { Tool } from '../tool/tool.ts'
 import type { AccessRules } from './access.ts'
-import { argumentsOf, formOf } from './argumentForm.ts'
+import { createCallEditing, lookingContext } from './callEditing.ts'
 import type { Cards } from './cards.ts'
 import { CARD_ACTIONS, decisionText, endText } from './cardText.ts'
 import { mayDecide, mayDeny } from './entitled.ts'
@@ -54,6 +53,7 @@ const TITLE_CHARACTERS = 24
  */
 export function createDecisions(parts: DecisionsParts) {
   const { approvals, cards, inbox, access, log, now = Date.now } = parts
+  const editing = createCallEditing(parts)
 
   return {
     /** `null` for an action that is none of a card. */
@@ -161,60 +161,23 @@ export function createDecisions(parts: DecisionsParts) {
   }
 
   async function editDialog(act: Act, ask: Ask): Promise<ClickAnswer> {
-    const form = await formFor(act, ask)
-    if (!form) return strange(act)
-    return {
-      dialog: {
-        ...dialogOf(act, act.wording.dialogEdit(ask.tool)),
-        intro: act.wording.dialogIntro,
-        fields: form.fields,
-      },
-    }
-  }
-
-  /** Checked like a call of the model's before it counts; what is submitted is what a new card shows and what runs. */
-  async function edit(act: Act, ask: Ask, sent: Record<string, string>): Promise<SubmitAnswer> {
-    const form = await formFor(act, ask)
-    if (ask.kind !== 'call' || !form) return strange(act)
+    const fields = await editing.fieldsOf(act.ref, ask)
+    if (!fields) return strange(act)
     const { wording } = act
-    const read = argumentsOf(form.schema, ask.args as Record<string, unknown>, sent)
-    if ('notJson' in read)
-      return { errors: Object.fromEntries(read.notJson.map((name) => [name, wording.fieldNotJson])) }
-    const checked = await checkArguments(form.tool.parameters, read.args)
-    if ('problem' in checked) return onFirst(form.fields, checked.problem)
-    try {
-      await form.tool.approval?.preview(checked.args, {
-        ...{ callKey: ask.callKey, threadKey: act.key, workspace: parts.workspace },
-        ...{ signal: new AbortController().signal, requester: ask.requesters.at(-1) ?? null },
-      })
-    } catch (error) {
-      return onFirst(form.fields, messageOf(error))
-    }
-    return decide(act, ask, { ...by(act), kind: 'edited', args: checked.args })
+    return { dialog: { ...dialogOf(act, wording.dialogEdit(ask.tool)), intro: wording.dialogIntro, fields } }
   }
 
-  /** The fields of a call; those of arguments that are there where all that the tool knows would be too many. */
-  async function formFor(act: Act, ask: Ask) {
-    if (ask.kind !== 'call') return null
-    const tool = await parts.toolOf(act.ref, ask.tool)
-    if (!tool) return null
-    const limits = parts.platforms.of(act.ref).limits.dialog
-    const args = ask.args as Record<string, unknown>
-    for (const schema of [toJsonSchema(tool.parameters as Tool<never>['parameters']), {}]) {
-      const fields = formOf(schema, args, limits)
-      if (fields) return { tool, schema, fields }
-    }
-    return null
+  async function edit(act: Act, ask: Ask, sent: Record<string, string>): Promise<SubmitAnswer> {
+    const read = await editing.argumentsOf(act.ref, ask, sent, act.wording)
+    if (!read) return strange(act)
+    return 'errors' in read ? read : decide(act, ask, { ...by(act), kind: 'edited', args: read.args })
   }
 
   async function check(act: Act): Promise<ClickAnswer> {
     return withAttempt(act, async (ask) => {
       const tool = await parts.toolOf(act.ref, ask.tool)
       if (!tool?.approval?.check) return strange(act)
-      const context = {
-        ...{ callKey: ask.callKey, threadKey: act.key, workspace: parts.workspace },
-        ...{ signal: new AbortController().signal, requester: ask.requesters.at(-1) ?? null },
-      }
+      const context = lookingContext(act.key, ask, parts.workspace)
       const finding = await tool.approval.check(ask.args, context, ask.preview.basis).catch(messageOf)
       later(act, cards.showUnknown(act.ref, ask.callKey, { canCheck: true, finding }))
       return { text: act.wording.unknownChecked(finding) }
@@ -324,8 +287,4 @@ function named(value: string): { callKey: string; number: number } {
 
 function nameOf({ id, name }: Person): PersonName {
   return { id, name }
-}
-
-function onFirst(fields: readonly { name: string }[], problem: string): SubmitAnswer {
-  return { errors: { [fields[0]!.name]: problem } }
 }
