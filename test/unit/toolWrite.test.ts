@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -117,6 +117,71 @@ describe('write_file', () => {
     expect(await check('two', basis)).toMatch(/something else/)
   })
 
+  it('reaches .git by no link either', async () => {
+    await mkdir(at('.git/hooks'), { recursive: true })
+    await symlink('.git', at('g'))
+    await symlink('.git/hooks', at('h'))
+    for (const path of ['g/config', 'h/pre-commit']) await expect(write(path, 'x')).rejects.toThrow(/\.git/)
+    expect(await readdir(at('.git/hooks'))).toEqual([])
+  })
+
+  it('says on the card where a link leads, and keeps the name of a file in one line', async () => {
+    const of = (path: string) => writeFileTool.approval!.preview({ path, content: 'x' }, context)
+    await writeFile(at('real.txt'), 'old')
+    await symlink('real.txt', at('link.txt'))
+    expect((await of('link.txt')).summary).toBe('link.txt → real.txt (+1 −1)')
+    expect(await of('a\nApproved: b')).toMatchObject({
+      summary: 'a⟨U+000A⟩Approved: b (new, +1)',
+      fileName: 'a⟨U+000A⟩Approved: b.diff',
+    })
+    expect(await of('src/a.ts')).toMatchObject({ summary: 'src/a.ts (new, +1)', fileName: 'a.ts.diff' })
+  })
+
+  it('shows every change of line endings and marks in the lines it concerns', async () => {
+    const of = (content: string) => writeFileTool.approval!.preview({ path: 'f', content }, context)
+    await writeFile(at('f'), 'a\r\nb\nc\r\n')
+    const mixed = await of('a\nb\r\nc\r\n')
+    expect(mixed.summary).toBe('f (+2 −2)')
+    expect(mixed.body).toContain('-a⟨U+000D⟩\n-b\n+a\n+b⟨U+000D⟩\n c⟨U+000D⟩')
+    await writeFile(at('f'), 'a\nb\n')
+    expect((await of('a\r\nb\r\n')).summary).toBe('f (+2 −2)')
+    expect((await of('\ufeffa\nb\n')).body).toContain('-a\n+⟨U+FEFF⟩a')
+    await writeFile(at('f'), '\ufeffa\r\nb\r\n')
+    expect((await of('\ufeffa\r\nB\r\n')).body).toBe('@@ -1,2 +1,2 @@\n a\n-b\n+B')
+  })
+
+  it('does not overwrite what no diff can show: binary files, other encodings, huge files', async () => {
+    await writeFile(at('binary'), Buffer.from([1, 0, 2]))
+    await writeFile(at('latin1'), Buffer.from([0x63, 0xe9]))
+    await writeFile(at('huge'), Buffer.alloc(2_000_001, 'a'))
+    for (const path of ['binary', 'latin1']) await expect(write(path, 'x')).rejects.toThrow(/not UTF-8/)
+    await expect(write('huge', 'x')).rejects.toThrow(/too large.*2000001 bytes/)
+    await expect(write('new', 'a\0')).rejects.toThrow(/NUL/)
+  })
+
+  it('takes names as long as they can be, and names no place outside of the workspace when it fails', async () => {
+    await write('漢'.repeat(85), 'x')
+    await expect(write('漢'.repeat(86), 'x')).rejects.toThrow(/ENAMETOOLONG/)
+    await expect(write(`new/${'漢'.repeat(86)}`, 'x')).rejects.not.toThrow(workspace)
+    await expect(write('folder/', 'x')).rejects.toThrow(/directory/)
+  })
+
+  it('has no effect once the run is stopped, and takes back the folders it made', async () => {
+    const stop = new AbortController()
+    const beforeEffect = async () => stop.abort()
+    await expect(write('a/b/f', 'x', { signal: stop.signal, beforeEffect })).rejects.toThrow(/abort/)
+    expect(await readdir(workspace)).toEqual([])
+  })
+
+  it('puts detours in a path under the rule for where they lead; "always" reaches both tools', () => {
+    const { subjects, always } = writeFileTool.approval!
+    const args = { path: './docs/../src/a.ts', content: '' }
+    expect(subjects(args)).toEqual(['src/a.ts'])
+    expect(editFileTool.approval!.subjects({ ...args, old_string: 'a', new_string: '' })).toEqual(['src/a.ts'])
+    expect(always(args)).toEqual({ key: 'fileEdits', kind: 'fileEdits', detail: '' })
+    expect(editFileTool.approval!.always({ ...args, old_string: 'a', new_string: '' })).toEqual(always(args))
+  })
+
   it('manages a large change in good time', async () => {
     const lines = (sign: string) => Array.from({ length: 30_000 }, (_, n) => `${sign}${n}`).join('\n')
     await writeFile(at('f'), lines('a'))
@@ -153,18 +218,58 @@ describe('edit_file', () => {
     expect((await bytes('f')).toString()).toBe('\ufeffeins\r\nzwei\r\nthree')
   })
 
-  it('changes no byte but those of the place, whatever is in the file', async () => {
+  it('changes no byte but those of the place, whatever is in the file; new line breaks are those of the file', async () => {
     const piece = fc.constantFrom('a', '\n', '\r\n', '\r', 'ß', '\u{1f600}', '$&', '\t', ' ', '\ufeff')
     const text = fc.array(piece, { maxLength: 12 }).map((all) => all.join(''))
+    const plain = (of: Buffer | string) => of.toString().replaceAll('\r\n', '\n')
     await fc.assert(
       fc.asyncProperty(text, text, text, async (before, fresh, after) => {
         const [head, tail] = [Buffer.from(before), Buffer.from(after)]
         await writeFile(at('f'), Buffer.concat([head, Buffer.from('MARK'), tail]))
         await edit('f', 'MARK', fresh)
-        expect(await bytes('f')).toEqual(Buffer.concat([head, Buffer.from(fresh), tail]))
+        const now = await bytes('f')
+        expect(now.subarray(0, head.length)).toEqual(head)
+        expect(now.subarray(now.length - tail.length)).toEqual(tail)
+        const middle = now.subarray(head.length, now.length - tail.length)
+        expect(plain(middle)).toBe(plain(fresh))
+        // Without a bare \n in it the new text is written to the byte.
+        if (!/(^|[^\r])\n/.test(fresh)) expect(middle).toEqual(Buffer.from(fresh))
       }),
       { numRuns: 60 },
     )
+  })
+
+  it('finds a text of several lines whatever their breaks are, and every line that stays keeps its own', async () => {
+    const line = fc.tuple(fc.constantFrom('a', 'ß', '', ' b'), fc.constantFrom('\n', '\r\n'))
+    const lines = fc.array(line, { maxLength: 6 })
+    await fc.assert(
+      fc.asyncProperty(lines, lines, lines, lines, fc.boolean(), async (above, upper, lower, below, marked) => {
+        const raw = (of: [string, string][]) => of.map(([text, ending]) => text + ending).join('')
+        const around = (middle: string) => (marked ? '\ufeff' : '') + raw(above) + middle + raw(below)
+        await writeFile(at('f'), around(`<${raw(upper)}old${raw([['', '\r\n'], ...lower])}>`))
+        const asked = (word: string) => `<${raw(upper)}${word}${raw([['', '\n'], ...lower])}>`.replaceAll('\r\n', '\n')
+        await edit('f', asked('old'), asked('new'))
+        expect((await bytes('f')).toString()).toBe(around(`<${raw(upper)}new${raw([['', '\r\n'], ...lower])}>`))
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('refuses what would harm a character, change nothing, or make the file too large', async () => {
+    await writeFile(at('f'), 'a\u{1f600}b')
+    await expect(edit('f', '\ude00', 'x')).rejects.toThrow(/half of a character/)
+    await expect(edit('f', 'a', '\ud83d')).rejects.toThrow(/half of a character/)
+    await expect(edit('f', 'a', 'a')).rejects.toThrow(/nothing would change/)
+    await expect(edit('f', 'a', 'x'.repeat(2_000_001))).rejects.toThrow(/too large/)
+    expect((await bytes('f')).toString()).toBe('a\u{1f600}b')
+  })
+
+  it('takes returns of the texts themselves at their word, and keeps endings where only the new text has none', async () => {
+    await writeFile(at('f'), 'a\r\nb\nc\rd')
+    await edit('f', 'c\rd', 'c\r\nd')
+    await edit('f', 'a\r\nb', 'A\nB')
+    expect((await bytes('f')).toString()).toBe('A\r\nB\nc\r\nd')
+    await expect(edit('f', 'A\r\nB', 'A\nB')).rejects.toThrow(/line endings are kept/)
   })
 
   it('leaves files alone that are no UTF-8 text', async () => {
@@ -197,6 +302,76 @@ describe('edit_file', () => {
       editFileTool.approval!.check!({ path: 'f', old_string: 'one', new_string: 'eins' }, context, basis)
     expect(await check()).toMatch(/did not take effect/)
     await edit('f', 'one', 'eins')
-    expect(await check()).toMatch(/took effect/)
+    expect(await check()).toMatch(/: it took effect/)
+    await writeFile(at('f'), 'eins two three')
+    expect(await check()).toMatch(/something else changed it, too: it probably took effect/)
+    await writeFile(at('f'), 'three')
+    expect(await check()).toMatch(/something else changed it\.$/)
+  })
+
+  it('tells so also where the new text is nothing, holds the old one, or stood there before', async () => {
+    for (const [content, old_string, new_string] of [
+      ['a\r\nb\r\n', 'a\n', ''],
+      ['a b', 'a', 'aa'],
+      ['x y', 'y', 'x'],
+      ['one\r\ntwo\n', 'one\ntwo', '1\n2'],
+    ] as const) {
+      await writeFile(at('f'), content)
+      const { basis } = await preview('f', old_string, new_string)
+      await edit('f', old_string, new_string)
+      const args = { path: 'f', old_string, new_string }
+      expect(await editFileTool.approval!.check!(args, context, basis)).toMatch(/: it took effect/)
+    }
+  })
+})
+
+describe('cases from the field', () => {
+  it('FI-11: an edit with plain line breaks applies to a CRLF file, and new lines get CRLF, too', async () => {
+    await writeFile(at('f'), 'one\r\ntwo\r\nthree\r\n')
+    await edit('f', 'one\ntwo', 'one\nmore\ntwo')
+    await edit('f', 'three', 'three\nfour')
+    expect((await bytes('f')).toString()).toBe('one\r\nmore\r\ntwo\r\nthree\r\nfour\r\n')
+  })
+
+  it('FI-13: the first line behind a byte order mark is found; mark and mode bits stay', async () => {
+    await writeFile(at('f'), '\ufeffa = 1\r\n')
+    await chmod(at('f'), 0o755)
+    await edit('f', 'a = 1', 'a = 2')
+    expect(await bytes('f')).toEqual(Buffer.from('\ufeffa = 2\r\n'))
+    expect((await stat(at('f'))).mode & 0o777).toBe(0o755)
+  })
+
+  it('SC-01: paths out of the workspace are neither shown, written nor edited', async () => {
+    const out = ['../ws-other/x', '/etc/passwd', 'a/../../x', '..', 'a\0b', '~/x', '/proc/self/environ', '..\\..\\x']
+    for (const path of [...out, `${workspace}-other/x`]) {
+      await expect(writeFileTool.approval!.preview({ path, content: 'x' }, context)).rejects.toThrow()
+      await expect(write(path, 'x')).rejects.toThrow(/outside|NUL/)
+      await expect(edit(path, 'a', 'b')).rejects.toThrow(/outside|NUL/)
+    }
+    for (const path of ['./a/../b.txt', '..foo/bar', 'sub/dir/...txt', at('a.txt'), 'файл.txt']) await write(path, 'x')
+    expect((await readdir(workspace)).sort()).toEqual(['..foo', 'a.txt', 'b.txt', 'sub', 'файл.txt'])
+  })
+
+  it('SC-02: links out of the workspace are refused, links within it and to it work', async () => {
+    const outside = await mkdtemp(join(tmpdir(), 'toycoder-outside-'))
+    await symlink(outside, at('esc'))
+    await symlink(workspace, join(outside, 'root'))
+    await expect(write('esc/new.txt', 'x')).rejects.toThrow(/outside/)
+    await write('in.txt', 'x', { workspace: join(outside, 'root') })
+    expect(await readdir(outside)).toEqual(['root'])
+    expect((await bytes('in.txt')).toString()).toBe('x')
+    await rm(outside, { recursive: true })
+  })
+
+  it('SC-02: a folder that becomes a link while people decide is noticed at the last moment', async () => {
+    const outside = await mkdtemp(join(tmpdir(), 'toycoder-outside-'))
+    await mkdir(at('sub'))
+    const beforeEffect = async () => {
+      await rename(at('sub'), at('moved'))
+      await symlink(outside, at('sub'))
+    }
+    await expect(write('sub/x', 'x', { beforeEffect })).rejects.toThrow(/outside/)
+    expect(await readdir(outside)).toEqual([])
+    await rm(outside, { recursive: true })
   })
 })

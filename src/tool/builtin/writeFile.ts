@@ -1,7 +1,8 @@
+import { normalize } from 'node:path/posix'
 import { z } from 'zod'
 import type { Tool } from '../tool.ts'
-import { LARGEST_TEXT, replaceFile, type Target, targetOf } from './atomicWrite.ts'
-import { diffOf, previewOf } from './fileDiff.ts'
+import { LARGEST_TEXT, refuseChanged, replaceFile, type Target, targetOf } from './atomicWrite.ts'
+import { diffOf, previewOf, textOf } from './fileDiff.ts'
 
 const parameters = z.object({
   path: z.string().min(1).describe('Path relative to the workspace'),
@@ -22,14 +23,18 @@ export const writeFileTool: Tool<Args> = {
   parameters,
   async invoke(args, context) {
     const target = await targetOf(args.path, context.workspace)
-    const bytes = bytesOf(args)
+    refuseChanged(target, context)
+    const bytes = replacement(target, args)
     await replaceFile(target, bytes, args.path, context)
     return written(target, bytes)
   },
   approval: {
-    preview: async (args, context) => previewOf(await targetOf(args.path, context.workspace), bytesOf(args)),
+    preview: async (args, context) => {
+      const target = await targetOf(args.path, context.workspace)
+      return previewOf(target, replacement(target, args))
+    },
     always: () => FILE_EDITS,
-    subjects: ({ path }) => [path],
+    subjects: ({ path }) => [asSubject(path)],
     check: async (args, context, basis) => {
       const target = await targetOf(args.path, context.workspace)
       return found(target, bytesOf(args), basis)
@@ -37,7 +42,20 @@ export const writeFileTool: Tool<Args> = {
   },
 }
 
+/** The path as rules know it, so that `./a` and `b/../a` are under the rule for `a`. */
+export function asSubject(path: string): string {
+  return normalize(path)
+}
+
+/** Throws where nobody could see in a diff what would be lost or made. */
+function replacement({ shown, bytes }: Target, args: Args): Buffer {
+  if (bytes && textOf(bytes) === null)
+    throw new Error(`"${shown}" is not UTF-8 text (binary, or in another encoding), so it is not overwritten`)
+  return bytesOf(args)
+}
+
 function bytesOf({ content }: Args): Buffer {
+  if (content.includes('\0')) throw new Error('the content holds a NUL character; binary files are not written')
   if (!content.isWellFormed()) throw new Error('the content holds half of a character, which no file can')
   const bytes = Buffer.from(content)
   if (bytes.length > LARGEST_TEXT) throw new Error(`the content is too large (${bytes.length} bytes)`)
@@ -46,7 +64,7 @@ function bytesOf({ content }: Args): Buffer {
 
 /** What a change did, for the model and the thread. */
 export function written({ shown, bytes: before }: Target, after: Buffer): string {
-  const { body } = diffOf(shown, before, after)
+  const { body } = diffOf(before, after)
   const verb = before === null ? 'made' : before.equals(after) ? 'left as it was' : 'changed'
   return `${shown} was ${verb}.\n\n${body}`
 }
