@@ -21,6 +21,7 @@ import { auditOf } from './session/approvalAudit.ts'
 import { createApprovals } from './session/approvals.ts'
 import { createFollowed } from './session/followed.ts'
 import { createInbox } from './session/inbox.ts'
+import { createMirrors } from './session/mirrors.ts'
 import { openStore } from './session/openStore.ts'
 import { createOutbox } from './session/outboxStore.ts'
 import { createResultKeeper } from './session/resultStore.ts'
@@ -103,20 +104,32 @@ export async function createApp(config: Config, log: Log): Promise<App> {
   const { access } = config
   const approvals = createApprovals(store)
   const switches = createToolSwitches(store)
+  const mirrors = createMirrors(store)
   const wake = (key: string, options?: { afterMs: number }) => scheduler.wake(key, options)
   const cards = createCards({
     platforms,
     outbox,
     edits: (platform) => edits.get(platform)!,
     approvals,
+    mirrors,
     wordingOf,
     unsafeTools: ['run_command'],
     log,
   })
-  const approverParts = { approvals, cards, rules: config.approvals, access, mask: redactor.text, wake, switches, log }
+  const approverParts = {
+    platforms,
+    approvals,
+    cards,
+    rules: config.approvals,
+    access,
+    mask: redactor.text,
+    wake,
+    switches,
+    log,
+  }
   const engine = createEngine({ config, models, store, redactor, mcp, approverParts, log })
   const decisions = createDecisions({
-    ...{ approvals, cards, inbox, platforms, access, wake, log },
+    ...{ approvals, cards, mirrors, inbox, platforms, access, wake, log },
     toolOf: async (_, name) => engine.toolOf(name),
     workspace: config.workspacePath,
   })

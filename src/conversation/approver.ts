@@ -14,8 +14,10 @@ import type { AccessRules } from './access.ts'
 import type { Cards } from './cards.ts'
 import { mayDecide } from './entitled.ts'
 import { type OpenThread, requestersOf } from './openThread.ts'
+import type { Platforms } from './platforms.ts'
 
 export interface ApproverParts {
+  platforms: Platforms
   approvals: Approvals
   cards: Cards
   rules: ApprovalRules
@@ -94,8 +96,8 @@ export function createApprover(open: OpenThread, parts: ApproverParts): Approver
 
   /** The first version of a call, as the model made it; an earlier "always" decides it at once. */
   async function askFirst({ callKey, name, args }: CallToApprove, tool: Tool, context: ToolContext): Promise<void> {
-    const rule = ruleFor(rules, name, tool.approval?.subjects(args) ?? [])
     const preview = await previewOf(tool, args, context)
+    const rule = ruleFor(rules, name, (await tool.approval?.subjects(args, context)) ?? [])
     const generation = await approvals.generation(key)
     const always = rule.always ? alwaysOf(tool, args) : null
     const ask: Ask = {
@@ -114,8 +116,8 @@ export function createApprover(open: OpenThread, parts: ApproverParts): Approver
     if (ask?.kind !== 'call' || decision?.kind !== 'edited') return
     const { args } = decision
     const editor = decision.by!
-    const rule = ruleFor(rules, tool.name, tool.approval?.subjects(args) ?? [])
     const preview = await previewOf(tool, args, context)
+    const rule = ruleFor(rules, tool.name, (await tool.approval?.subjects(args, context)) ?? [])
     const version = ask.version + 1
     const next: Ask = {
       ...common(ask.callKey, version, open.now(), rule.expiresMs),
@@ -128,7 +130,9 @@ export function createApprover(open: OpenThread, parts: ApproverParts): Approver
   }
 
   async function counts(editor: PersonName, { rule, requesters }: Ask): Promise<boolean> {
-    const person = await open.platform.person(ref.account, editor.id)
+    // Nobody needs an account to be asked for at the console: it has one.
+    const place = editor.platform ? { platform: editor.platform, account: 'local' } : ref
+    const person = await parts.platforms.of(place).person(place.account, editor.id)
     return mayDecide(rule.who, requesters, person, access)
   }
 

@@ -16,34 +16,41 @@ export interface CallEditingParts {
   workspace: string
 }
 
+/** Who edits: `ref` is the thread of the call, `at` where the dialog is open. */
+interface Editor {
+  ref: ThreadRef
+  at: ThreadRef
+  wording: Wording
+}
+
 /** The arguments of a call that waits, as people change them in a dialog. Both answer `null` for what can't be edited here. */
 export function createCallEditing({ platforms, toolOf, workspace }: CallEditingParts) {
-  async function formFor(ref: ThreadRef, ask: Ask) {
+  async function formFor({ ref, at }: Editor, ask: Ask) {
     const tool = ask.kind === 'call' ? await toolOf(ref, ask.tool) : undefined
     if (ask.kind !== 'call' || !tool) return null
     const args = ask.args as Record<string, unknown>
     // Fields of all that the tool knows; of what the call has where that would be too many.
     for (const schema of [toJsonSchema(tool.parameters as Tool<never>['parameters']), {}]) {
-      const fields = formOf(schema, args, platforms.of(ref).limits.dialog)
+      const fields = formOf(schema, args, platforms.of(at).limits.dialog)
       if (fields) return { tool, args, schema, fields }
     }
     return null
   }
 
   return {
-    async fieldsOf(ref: ThreadRef, ask: Ask): Promise<DialogField[] | null> {
-      return (await formFor(ref, ask))?.fields ?? null
+    async fieldsOf(editor: Editor, ask: Ask): Promise<DialogField[] | null> {
+      return (await formFor(editor, ask))?.fields ?? null
     },
 
     /** What was sent off, checked like a call of the model's: what is not right is an error at its field. */
     async argumentsOf(
-      ref: ThreadRef,
+      editor: Editor,
       ask: Ask,
       sent: Readonly<Record<string, string>>,
-      wording: Wording,
     ): Promise<{ args: unknown } | { errors: Record<string, string> } | null> {
-      const form = await formFor(ref, ask)
+      const form = await formFor(editor, ask)
       if (!form) return null
+      const { ref, wording } = editor
       const onFirst = (problem: string) => ({ errors: { [form.fields[0]!.name]: problem } })
       const read = argumentsOf(form.schema, form.args, sent)
       if ('notJson' in read) {

@@ -32,6 +32,8 @@ export interface CardOptions {
   extent: Extent
   /** The arguments fit a dialog of this platform. */
   editable: boolean
+  /** They don't, but the console's dialogs can hold them. */
+  elsewhere: boolean
   /** Said on every card of a command while there is no sandbox. */
   unsafe: boolean
 }
@@ -57,6 +59,7 @@ export function openCard(ask: Ask, votes: readonly Vote[], options: CardOptions)
         whoText(ask, wording),
         options.extent !== 'cut' && ask.always && wording.cardAlways(scopeText(ask.always, wording)),
         options.extent === 'cut' && wording.cardNotWhole,
+        options.elsewhere && wording.cardEditElsewhere,
         expiry(ask, wording),
       ),
     ),

@@ -6,6 +6,7 @@ import { systemTimer } from '../delivery/timers.ts'
 import type { MessageBody } from '../platform/platform.ts'
 import type { Approvals } from '../session/approvals.ts'
 import type { Ask, Attempt, CallState } from '../session/approvalTypes.ts'
+import type { Mirrors } from '../session/mirrors.ts'
 import { createTurns } from '../session/threadStore.ts'
 import type { Log } from '../shared/log.ts'
 import { type PlatformName, type ThreadRef, threadKey } from '../shared/thread.ts'
@@ -28,6 +29,7 @@ export interface CardsParts {
   outbox: Outbox
   edits(platform: PlatformName): EditScheduler
   approvals: Approvals
+  mirrors: Mirrors
   wordingOf(locale: string | undefined): Wording
   /** Tools that run without a sandbox, which their cards say. */
   unsafeTools: readonly string[]
@@ -49,6 +51,9 @@ export interface Cards {
   /** Ends all waiting for platforms; resolves when nothing is in flight. */
   rest(): Promise<void>
 }
+
+/** Where a thread of the console is opened. */
+const CONSOLE = { platform: 'console', account: 'local', channel: 'console', id: '' } as const
 
 export function createCards(parts: CardsParts): Cards {
   const { platforms, outbox, approvals, log } = parts
@@ -80,11 +85,20 @@ export function createCards(parts: CardsParts): Cards {
   const cardKey = (ref: ThreadRef, { callKey, version }: Ask) => `${threadKey(ref)}/k${callKey}.${version}`
   const unknownKey = (ref: ThreadRef, callKey: string, { number }: Attempt) => `${threadKey(ref)}/u${callKey}.${number}`
 
+  function isEditable(ref: ThreadRef, ask: Ask): boolean {
+    if (ask.kind !== 'call') return false
+    return formOf({}, ask.args as Record<string, unknown>, platforms.of(ref).limits.dialog) !== null
+  }
+
+  /** The console can edit what this platform's dialogs can't hold. */
+  function needsMirror(ref: ThreadRef, ask: Ask): boolean {
+    return !isEditable(ref, ask) && platforms.has('console') && ref.platform !== 'console' && isEditable(CONSOLE, ask)
+  }
+
   function optionsFor(ref: ThreadRef, ask: Ask, extent: Extent): CardOptions {
-    const editable =
-      ask.kind === 'call' && formOf({}, ask.args as Record<string, unknown>, platforms.of(ref).limits.dialog) !== null
+    const editable = isEditable(ref, ask)
     const unsafe = ask.kind === 'call' && parts.unsafeTools.includes(ask.tool)
-    return { wording: parts.wordingOf(ask.locale), extent, editable, unsafe }
+    return { wording: parts.wordingOf(ask.locale), extent, editable, elsewhere: needsMirror(ref, ask), unsafe }
   }
 
   function fits(ref: ThreadRef, body: MessageBody): boolean {
@@ -121,8 +135,38 @@ export function createCards(parts: CardsParts): Cards {
     }
   }
 
-  async function showVersions(ref: ThreadRef, state: CallState, refresh: boolean): Promise<void> {
-    for (const { ask, decision, votes } of [...state.earlier, state]) {
+  /** The console's thread for the calls of this one; opened when there is the first one that needs it. */
+  async function mirrorFor(ref: ThreadRef, { ask, decision }: CallState): Promise<ThreadRef | undefined> {
+    if (!platforms.has('console') || ref.platform === 'console') return undefined
+    const known = await parts.mirrors.mirrorOf(ref)
+    if (known || !ask || decision || !needsMirror(ref, ask)) return known
+    const body = { kind: 'notice' as const, markdown: parts.wordingOf(ask.locale).mirrorIntro(ref.platform) }
+    const { thread } = await platforms
+      .of(CONSOLE)
+      .open(CONSOLE, body, { key: `mirror:${threadKey(ref)}`, inDoubt: true })
+    await parts.mirrors.link(ref, thread)
+    return thread
+  }
+
+  async function showMirror(ref: ThreadRef, state: CallState, refresh: boolean): Promise<void> {
+    const mirror = await mirrorFor(ref, state)
+    if (!mirror) return
+    const there = []
+    for (const version of [...state.earlier, state]) {
+      const { ask, decision } = version
+      if (!ask) continue
+      const isShown = (await outbox.find(cardKey(mirror, ask))) !== undefined
+      if (isShown || (!decision && needsMirror(ref, ask))) there.push(version)
+    }
+    await showVersions(mirror, there, refresh)
+  }
+
+  async function showVersions(
+    ref: ThreadRef,
+    versions: readonly Pick<CallState, 'ask' | 'decision' | 'votes'>[],
+    refresh: boolean,
+  ): Promise<void> {
+    for (const { ask, decision, votes } of versions) {
       if (!ask) continue
       const key = cardKey(ref, ask)
       const entry = await outbox.find(key)
@@ -163,8 +207,9 @@ export function createCards(parts: CardsParts): Cards {
       locked(ref, () =>
         asFarAsPossible(ref, callKey, async () => {
           const state = await approvals.state(threadKey(ref), callKey)
-          await showVersions(ref, state, refresh)
+          await showVersions(ref, [...state.earlier, state], refresh)
           await settleUnknown(ref, state)
+          await showMirror(ref, state, refresh)
         }),
       ),
 

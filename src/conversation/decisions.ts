@@ -2,6 +2,7 @@ import type { Click, ClickAnswer, Dialog, Submission, SubmitAnswer } from '../pl
 import type { Approvals } from '../session/approvals.ts'
 import type { Ask, Decision, PersonName } from '../session/approvalTypes.ts'
 import type { Inbox } from '../session/inbox.ts'
+import type { Mirrors } from '../session/mirrors.ts'
 import { messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import { type Person, type ThreadRef, threadKey } from '../shared/thread.ts'
@@ -17,6 +18,8 @@ import type { Platforms } from './platforms.ts'
 export interface DecisionsParts {
   approvals: Approvals
   cards: Cards
+  /** Threads of the console that show cards of others. */
+  mirrors: Mirrors
   inbox: Inbox
   platforms: Platforms
   access: AccessRules
@@ -32,7 +35,10 @@ export interface DecisionsParts {
 
 /** A person who pressed a button or sent a dialog off, and what that was. */
 interface Act {
+  /** The thread whose call it is about. */
   ref: ThreadRef
+  /** Where it was pressed: there, or in the console's thread that shows its cards, too. */
+  at: ThreadRef
   key: string
   action: string
   value: string
@@ -58,7 +64,7 @@ export function createDecisions(parts: DecisionsParts) {
   return {
     /** `null` for an action that is none of a card. */
     async click({ thread, action, value }: Click, person: Person, wording: Wording): Promise<ClickAnswer | null> {
-      const act: Act = { ref: thread, key: threadKey(thread), action: action.split('.', 1)[0]!, value, person, wording }
+      const act = await actOf(thread, { action: action.split('.', 1)[0]!, value, person, wording })
       switch (act.action) {
         case CARD_ACTIONS.approve:
         case CARD_ACTIONS.always:
@@ -86,7 +92,7 @@ export function createDecisions(parts: DecisionsParts) {
       person: Person,
       wording: Wording,
     ): Promise<SubmitAnswer> {
-      const act: Act = { ref: thread, key: threadKey(thread), action, value, person, wording }
+      const act = await actOf(thread, { action, value, person, wording })
       if (action === CARD_ACTIONS.deny) {
         return withAsk(act, false, (ask) => {
           const reason = fields.reason?.trim()
@@ -96,6 +102,11 @@ export function createDecisions(parts: DecisionsParts) {
       if (action === CARD_ACTIONS.edit) return withAsk(act, true, (ask) => edit(act, ask, fields))
       return strange(act)
     },
+  }
+
+  async function actOf(at: ThreadRef, did: Pick<Act, 'action' | 'value' | 'person' | 'wording'>): Promise<Act> {
+    const ref = (await parts.mirrors.homeOf(at)) ?? at
+    return { ref, at, key: threadKey(ref), ...did }
   }
 
   /** Finds the version that a value names, if it still waits and the person may decide it (or, with `yes` false, deny it). */
@@ -133,10 +144,10 @@ export function createDecisions(parts: DecisionsParts) {
     return withAsk(act, true, async (ask): Promise<ClickAnswer> => {
       const { wording } = act
       if (ask.kind !== 'call') return strange(act)
-      if (!(await cards.isWhole(act.ref, ask))) return { text: wording.cannotBeApproved }
+      if (!(await cards.isWhole(act.at, ask))) return { text: wording.cannotBeApproved }
       const always = act.action === CARD_ACTIONS.always && ask.always !== null
       await spanNet(act)
-      const vote = await approvals.vote(act.key, ask.callKey, ask.version, nameOf(act.person), { always })
+      const vote = await approvals.vote(act.key, ask.callKey, ask.version, nameOf(act), { always })
       if (vote.kind === 'again') return { text: wording.votedBefore }
       if (vote.kind === 'stale') return { text: wording.alreadyDone }
       await after(act, ask.callKey)
@@ -161,14 +172,14 @@ export function createDecisions(parts: DecisionsParts) {
   }
 
   async function editDialog(act: Act, ask: Ask): Promise<ClickAnswer> {
-    const fields = await editing.fieldsOf(act.ref, ask)
+    const fields = await editing.fieldsOf(act, ask)
     if (!fields) return strange(act)
     const { wording } = act
     return { dialog: { ...dialogOf(act, wording.dialogEdit(ask.tool)), intro: wording.dialogIntro, fields } }
   }
 
   async function edit(act: Act, ask: Ask, sent: Record<string, string>): Promise<SubmitAnswer> {
-    const read = await editing.argumentsOf(act.ref, ask, sent, act.wording)
+    const read = await editing.argumentsOf(act, ask, sent)
     if (!read) return strange(act)
     return 'errors' in read ? read : decide(act, ask, { ...by(act), kind: 'edited', args: read.args })
   }
@@ -187,7 +198,7 @@ export function createDecisions(parts: DecisionsParts) {
   async function closeAttempt(act: Act, kind: 'again' | 'skip'): Promise<ClickAnswer> {
     return withAttempt(act, async (ask, attempt) => {
       await spanNet(act)
-      const outcome = await approvals.end(act.key, ask.callKey, attempt, { kind, at: now(), by: nameOf(act.person) })
+      const outcome = await approvals.end(act.key, ask.callKey, attempt, { kind, at: now(), by: nameOf(act) })
       await after(act, ask.callKey)
       return outcome.won ? {} : { text: act.wording.decidedBefore(endText(outcome.end, act.wording)) }
     })
@@ -269,8 +280,8 @@ export function createDecisions(parts: DecisionsParts) {
     return { text: wording.alreadyDone }
   }
 
-  function by({ person }: Act) {
-    return { v: 1 as const, at: now(), by: nameOf(person) }
+  function by(act: Act) {
+    return { v: 1 as const, at: now(), by: nameOf(act) }
   }
 }
 
@@ -285,6 +296,7 @@ function named(value: string): { callKey: string; number: number } {
   }
 }
 
-function nameOf({ id, name }: Person): PersonName {
-  return { id, name }
+/** Somebody at the console who decides for a thread elsewhere is told apart from that platform's people. */
+function nameOf({ person: { id, name }, ref, at }: Act): PersonName {
+  return ref.platform === at.platform ? { id, name } : { id, name, platform: at.platform }
 }

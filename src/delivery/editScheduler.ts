@@ -49,7 +49,8 @@ interface Lane {
   /** Since when a frame waits. */
   dirtySince: number | null
   inFlight: Promise<void> | null
-  lastEditAt: number
+  /** When it was last asked for a frame or sent a final. Making a frame is work, so asking in vain counts too. */
+  lastTurnAt: number
 }
 
 /** Pause after a `rateLimited` that does not say how long, in milliseconds. */
@@ -106,7 +107,7 @@ export function createEditScheduler(options: {
         group.lanes.delete(lane)
         continue
       }
-      const pause = final ? 0 : Math.max(0, lane.lastEditAt + limits.editIntervalMs - now())
+      const pause = final ? 0 : Math.max(0, lane.lastTurnAt + limits.editIntervalMs - now())
       const inMs = Math.max(pause, group.bucket.waitMs(final ? 'final' : 'frame'))
       const since = final ? final.since : lane.dirtySince!
       const before =
@@ -122,9 +123,9 @@ export function createEditScheduler(options: {
     const final = lane.finals.shift()
     const send = final ? final.send : lane.frame()
     lane.dirtySince = null
+    lane.lastTurnAt = now()
     if (!send) return
     group.bucket.take()
-    lane.lastEditAt = now()
     lane.inFlight = send()
       .catch((error: unknown) => {
         if (!(error instanceof PlatformError) || error.kind !== 'rateLimited') return final?.reject(error)
@@ -142,7 +143,7 @@ export function createEditScheduler(options: {
 
   return {
     lane({ account, channel, frame }) {
-      const lane: Lane = { frame, finals: [], dirtySince: null, inFlight: null, lastEditAt: -Infinity }
+      const lane: Lane = { frame, finals: [], dirtySince: null, inFlight: null, lastTurnAt: -Infinity }
       const group = groupOf(account, channel)
       return {
         touch() {

@@ -1,3 +1,4 @@
+import type { PlatformName } from '../shared/thread.ts'
 import type { AlwaysScope, Preview } from '../tool/approval.ts'
 import type { Question } from '../tool/question.ts'
 
@@ -6,6 +7,8 @@ import type { Question } from '../tool/question.ts'
 export interface PersonName {
   id: string
   name: string
+  /** Where it is another one than the thread's: somebody at the console who decided there. */
+  platform?: PlatformName
 }
 
 /** Who decides, and how; the rule that stood when people were asked is the one that counts. */

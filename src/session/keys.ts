@@ -82,6 +82,12 @@ function attemptPart(thread: string, callKey: string, attempt: number): string {
   return `${approvalKeys.call(thread, callKey)}a${padded(attempt, 4)}/`
 }
 
+/** Threads that show the cards of another one, and the other way round. */
+export const mirrorKeys = {
+  home: (mirror: string) => `mirror/home/${part(mirror)}`,
+  mirror: (home: string) => `mirror/of/${part(home)}`,
+}
+
 /** Which tools people switched on or off, in a thread or a channel: every switch is kept, the last one counts. */
 export const switchKeys = {
   all: 'switch/',

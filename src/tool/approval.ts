@@ -10,7 +10,7 @@ export interface ToolApproval<Args> {
   /** What "always" would reach beyond this one call. */
   always(args: Args): AlwaysScope
   /** The texts that the `match` of an approval rule is compared with, such as the commands of a line or a path. */
-  subjects(args: Args): string[]
+  subjects(args: Args, context: ToolContext): string[] | Promise<string[]>
   /**
    * Finds out, without any effect, whether an attempt whose end nobody saw took effect; resolves to a sentence for people.
    * `null`: that can't be found out for this tool.

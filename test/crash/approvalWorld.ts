@@ -11,6 +11,7 @@ import { createEditScheduler } from '../../src/delivery/editScheduler.ts'
 import type { ChatPlatform, MessageBody } from '../../src/platform/platform.ts'
 import { type Approvals, createApprovals } from '../../src/session/approvals.ts'
 import { createInbox } from '../../src/session/inbox.ts'
+import { createMirrors } from '../../src/session/mirrors.ts'
 import { createOutbox } from '../../src/session/outboxStore.ts'
 import type { Store } from '../../src/session/store.ts'
 import { createThreadStore } from '../../src/session/threadStore.ts'
@@ -87,13 +88,14 @@ export function bornProcess(store: Store, plan: Plan, clock: { now: number }, br
   const inbox = createInbox({ store, wake: async () => {} })
   const outbox = createOutbox(store)
   const sound = createApprovals(store, now)
+  const mirrors = createMirrors(store)
   const approvals = breakage.approvals?.(sound, store) ?? sound
   const platforms = platformsByName([worldPlatform(store)])
   const edits = createEditScheduler({ limits: { edits: { edits: 1e6, perMs: 1, scope: 'none' }, editIntervalMs: 0 } })
   const wordingOf = () => wordingFor('en')
   const common = { log: silentLog, now }
   const cards = createCards({
-    ...{ platforms, outbox, approvals, wordingOf },
+    ...{ platforms, outbox, approvals, mirrors, wordingOf },
     edits: () => edits,
     unsafeTools: [],
     log: silentLog,
@@ -140,7 +142,7 @@ export function bornProcess(store: Store, plan: Plan, clock: { now: number }, br
     toolsOf: async (open) =>
       tools(
         createApprover(open, {
-          ...{ approvals, cards, rules, access, mask: (text: string) => text },
+          ...{ platforms, approvals, cards, rules, access, mask: (text: string) => text },
           wake: async () => {},
           log: silentLog,
         }),
@@ -157,7 +159,7 @@ export function bornProcess(store: Store, plan: Plan, clock: { now: number }, br
     redactor: createRedactor([]),
   })
   const decisions = createDecisions({
-    ...{ approvals, cards, inbox, platforms, access, ...common },
+    ...{ approvals, cards, mirrors, inbox, platforms, access, ...common },
     toolOf: async (_, name) => tools().find(name),
     workspace: '/',
     wake: async () => {},

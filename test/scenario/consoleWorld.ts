@@ -6,7 +6,7 @@ import type { ApprovalWorld } from './approvalSuite.ts'
 type Shown = Omit<ConsoleMessage, 'markdown'> & { html: string; summary?: string; text?: string }
 
 /** The console as a browser uses it: a session by cookie, the right origin, JSON. */
-export async function consoleWorld(): Promise<ApprovalWorld> {
+export async function consoleWorld(): Promise<ApprovalWorld & { threads(): Promise<string[]> }> {
   let url = ''
   let cookie = ''
 
@@ -69,6 +69,11 @@ export async function consoleWorld(): Promise<ApprovalWorld> {
       const found = (await messages(thread)).find(({ file }) => file?.name === name)!
       return (await call(`threads/${thread as string}/files/${found.id}`)).text()
     },
+    threads: async () => {
+      const threads = (await (await call('threads')).json()) as { id: string }[]
+      return threads.map(({ id }) => id)
+    },
+
     severalPeople: false,
     tooManyLines: 10_000,
     buttons: async (thread) => (await pressable(thread)).map(({ label }) => label),

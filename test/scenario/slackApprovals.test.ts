@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { startLlmDouble } from '../doubles/llm/server.ts'
 import { type SlackDouble, startSlackDouble } from '../doubles/slack/slackDouble.ts'
 import { approvalScenarios } from './approvalSuite.ts'
+import { consoleWorld } from './consoleWorld.ts'
 import { makeHome, until } from './program.ts'
 import { slackWorld } from './slackWorld.ts'
 
@@ -15,11 +16,11 @@ afterEach(async () => {
 })
 
 /** A write that waits for its yes in a thread of #dev. */
-async function waitingWrite() {
+async function waitingWrite(content = 'hello') {
   const double = await startSlackDouble()
   const llm = await startLlmDouble({
     replies: [
-      { toolCalls: [{ name: 'write_file', arguments: { path: 'note.txt', content: 'hello' } }] },
+      { toolCalls: [{ name: 'write_file', arguments: { path: 'note.txt', content } }] },
       { text: 'It is written.' },
     ],
   })
@@ -36,7 +37,8 @@ async function waitingWrite() {
   const ts = double.mention('U0ANNA', 'C0DEV', 'write a note')
   const card = await until('the card is there', () => cardOf(double, ts))
   const isWritten = () => existsSync(join(home.folder, 'workspace/note.txt'))
-  return { double, program, ts, card, isWritten }
+  const written = () => readFileSync(join(home.folder, 'workspace/note.txt'), 'utf8')
+  return { double, llm, program, ts, card, isWritten, written }
 }
 
 function cardOf(double: SlackDouble, ts: string) {
@@ -73,4 +75,21 @@ test('Slack: a card that somebody deleted is posted anew when people write, and 
   const again = await until('the card is there again', () => cardOf(double, ts))
   await double.click('U0ANNA', 'C0DEV', again.ts, 'Approve')
   await until('it is written', isWritten)
+})
+
+test("Slack: what Slack's dialogs can't hold is edited at the console, and counts in the thread", async () => {
+  const { double, llm, program, ts, card, isWritten, written } = await waitingWrite('a line\n'.repeat(600))
+  expect(JSON.stringify(card.blocks)).not.toContain('Edit…')
+  expect(JSON.stringify(card.blocks)).toContain('at the local console')
+  const local = await consoleWorld()
+  await local.started(program.url)
+  const thread = await until('the console has it', async () => (await local.threads())[0])
+  await until('it can be edited there', async () => (await local.buttons(thread)).includes('Edit…'))
+  await local.press(thread, 'Edit…')
+  await local.submit({ content: 'short' })
+  await until('it is written', isWritten)
+  expect(written()).toBe('short')
+  await until('the thread says so', () => double.threadText('C0DEV', ts).includes('It is written.'))
+  expect(llm.requests[1]!.body.messages.at(-1)!.content).toMatch(/changed the arguments before this ran/)
+  await until('no card waits', async () => !cardOf(double, ts) && !(await local.buttons(thread)).includes('Edit…'))
 })

@@ -3,7 +3,7 @@ import { type CardOptions, decisionText, openCard, settledCard } from '../../src
 import type { Ask } from '../../src/session/approvalTypes.ts'
 import { en } from '../../src/shared/wording/en.ts'
 
-const options: CardOptions = { wording: en, extent: 'whole', editable: true, unsafe: false }
+const options: CardOptions = { wording: en, extent: 'whole', editable: true, elsewhere: false, unsafe: false }
 const at = Date.UTC(2026, 11, 1, 9, 30)
 const rule = { who: 'anyone' as const, quorum: 1, expiresMs: 1, always: true }
 const call = (more: object = {}): Ask & { kind: 'call' } => ({

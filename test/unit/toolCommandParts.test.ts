@@ -8,7 +8,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { simpleCommands } from '../../src/tool/builtin/commandParts.ts'
 import { runCommandTool } from '../../src/tool/builtin/runCommand.ts'
 
-const subjects = (command: string) => runCommandTool.approval!.subjects({ command })
+const context = {
+  signal: new AbortController().signal,
+  callKey: 'c1.0',
+  threadKey: null,
+  requester: null,
+  workspace: '/',
+}
+const subjects = (command: string) => runCommandTool.approval!.subjects({ command }, context) as string[]
 
 describe('the commands of a line', () => {
   it.each([

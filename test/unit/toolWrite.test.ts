@@ -173,11 +173,18 @@ describe('write_file', () => {
     expect(await readdir(workspace)).toEqual([])
   })
 
-  it('puts detours in a path under the rule for where they lead; "always" reaches both tools', () => {
+  it('puts every way to a file under the rule for where it leads; "always" reaches both tools', async () => {
     const { subjects, always } = writeFileTool.approval!
     const args = { path: './docs/../src/a.ts', content: '' }
-    expect(subjects(args)).toEqual(['src/a.ts'])
-    expect(editFileTool.approval!.subjects({ ...args, old_string: 'a', new_string: '' })).toEqual(['src/a.ts'])
+    await mkdir(at('src'))
+    await writeFile(at('src/a.ts'), 'a')
+    await symlink('src', at('easy'))
+    for (const path of ['src/a.ts', './docs/../src/a.ts', at('src/a.ts'), 'easy/a.ts']) {
+      expect(await subjects({ ...args, path }, context)).toContain('src/a.ts')
+      expect(await editFileTool.approval!.subjects({ path, old_string: 'a', new_string: '' }, context)).toContain(
+        'src/a.ts',
+      )
+    }
     expect(always(args)).toEqual({ key: 'fileEdits', kind: 'fileEdits', detail: '' })
     expect(editFileTool.approval!.always({ ...args, old_string: 'a', new_string: '' })).toEqual(always(args))
   })

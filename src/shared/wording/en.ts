@@ -50,6 +50,9 @@ export const en = {
   cardInFile: (lines: number, all: number, file: string) =>
     `The first ${lines} of ${all} lines; the whole is in the file ${file}.`,
   cardNotWhole: 'It is too long to be shown here whole and could not be sent as a file, so it can only be denied.',
+  cardEditElsewhere: 'It is too long for a dialog here; at the local console of the bot it can be edited.',
+  mirrorIntro: (platform: string) =>
+    `Calls of a thread on ${platform} that are too long to be edited there. What is decided here counts there.`,
   cardUnsafeRun: '⚠️ It runs without a sandbox, with all rights of the bot on its machine.',
   cardAnswerHint: 'Press a button, or answer with a message.',
   cardAnswerHintWords: 'Answer with a message in this thread.',

@@ -43,6 +43,8 @@ export const zh: Wording = {
   cardExpires: (when) => `到 ${when} 无人决定则作废。`,
   cardInFile: (lines, all, file) => `以下为 ${all} 行中的前 ${lines} 行；全文在文件 ${file} 中。`,
   cardNotWhole: '内容太长，无法在此完整显示，也无法作为文件发送，因此只能拒绝。',
+  cardEditElsewhere: '内容太长，无法在这里的对话框中编辑；可以在机器人的本地控制台中编辑。',
+  mirrorIntro: (platform) => `${platform} 上某个话题中太长而无法在那里编辑的调用。在这里的决定对那里有效。`,
   cardUnsafeRun: '⚠️ 它在没有沙箱的情况下运行，拥有机器人在其主机上的全部权限。',
   cardAnswerHint: '请按按钮，或用一条消息回答。',
   cardAnswerHintWords: '请在本话题中用一条消息回答。',

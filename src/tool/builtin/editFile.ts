@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Tool, ToolContext } from '../tool.ts'
 import { basisOf, LARGEST_TEXT, refuseChanged, replaceFile, type Target, targetOf } from './atomicWrite.ts'
 import { previewOf, textOf } from './fileDiff.ts'
-import { asSubject, FILE_EDITS, found, written } from './writeFile.ts'
+import { FILE_EDITS, found, pathsOf, written } from './writeFile.ts'
 
 /** Line numbers of matches that an error names. */
 const MOST_NAMED = 10
@@ -49,7 +49,7 @@ export const editFileTool: Tool<Args> = {
       return previewOf(target, edited(target, args))
     },
     always: () => FILE_EDITS,
-    subjects: ({ path }) => [asSubject(path)],
+    subjects: ({ path }, { workspace }) => pathsOf(path, workspace),
     check,
   },
 }

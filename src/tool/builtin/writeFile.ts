@@ -1,4 +1,3 @@
-import { normalize } from 'node:path/posix'
 import { z } from 'zod'
 import type { Tool } from '../tool.ts'
 import { LARGEST_TEXT, refuseChanged, replaceFile, type Target, targetOf } from './atomicWrite.ts'
@@ -34,7 +33,7 @@ export const writeFileTool: Tool<Args> = {
       return previewOf(target, replacement(target, args))
     },
     always: () => FILE_EDITS,
-    subjects: ({ path }) => [asSubject(path)],
+    subjects: ({ path }, { workspace }) => pathsOf(path, workspace),
     check: async (args, context, basis) => {
       const target = await targetOf(args.path, context.workspace)
       return found(target, bytesOf(args), basis)
@@ -42,9 +41,10 @@ export const writeFileTool: Tool<Args> = {
   },
 }
 
-/** The path as rules know it, so that `./a` and `b/../a` are under the rule for `a`. */
-export function asSubject(path: string): string {
-  return normalize(path)
+/** The paths that rules are held against: as people see it and, where a link leads elsewhere, the one that is written. */
+export async function pathsOf(path: string, workspace: string): Promise<string[]> {
+  const { shown, real } = await targetOf(path, workspace)
+  return [...new Set([shown, real])]
 }
 
 /** Throws where nobody could see in a diff what would be lost or made. */
