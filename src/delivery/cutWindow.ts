@@ -33,6 +33,8 @@ const FULL_ENOUGH: Record<Kind, number> = {
 const TOO_EMPTY = 0.2
 /** An info string or a table header longer than this share of the limit is not repeated. */
 const REPEATABLE = 0.25
+/** Nothing is opened again that would take more than this share of a message, such as a thousand quotes in each other. */
+const LONGEST_SEAM = 0.5
 
 /** `start` is the length of what was put before the source's text: the cut lies behind it. */
 export function cutWindow(text: string, start: number, options: CutOptions): Cut {
@@ -46,11 +48,15 @@ export function cutWindow(text: string, start: number, options: CutOptions): Cut
       choose(places, overflow, start) ??
       graphemeCut(root, text, overflow, start)
     const cut = seamAt(root, text, at, options.limit)
-    if (options.size(text.slice(0, at) + cut.closed) <= options.limit) return cut
+    const size = options.size(text.slice(0, at) + cut.closed)
+    if (size <= options.limit) return cut
     // Not even one grapheme fits: progress comes before the limit.
     if (overflow <= start + 1) return { at: graphemeAfter(text, start), closed: '', next: '' }
-    // What closes the piece did not fit, or the text grows when it is cut here: look a little earlier.
-    fits = Math.max(start + 1, Math.min(at - 1, fits - Math.ceil(options.limit / 100)))
+    // What closes the piece did not fit, or the text grows when it is cut here: look earlier, by a little or by as much as
+    // it is too long. Each look parses the text, so there must be few of them.
+    const room = fits - start
+    const step = Math.ceil(Math.max(options.limit, room) / 100)
+    fits = Math.max(start + 1, Math.min(at - 1, fits - step, start + Math.floor((room * options.limit) / size)))
   }
 }
 
@@ -202,8 +208,13 @@ function graphemeAfter(text: string, start: number): number {
 
 // Seams -----------------------------------------------------------------------------------------------------------------
 
-/** What has to be closed before a cut and opened again behind it. */
+/** What has to be closed before a cut and opened again behind it, if that leaves the next message room for the text. */
 function seamAt(root: Parents, text: string, at: number, limit: number): Cut {
+  const seam = wholeSeam(root, text, at, limit)
+  return seam.next.length <= limit * LONGEST_SEAM ? seam : { ...seam, next: '' }
+}
+
+function wholeSeam(root: Parents, text: string, at: number, limit: number): Cut {
   const atLineStart = text[at - 1] === '\n'
   let quote = ''
   let closed = ''

@@ -22,9 +22,11 @@ const SLOW_DOWN = 0.7
 const SLOWEST = 0.25
 /** Time without a refusal after which the pace is whole again, in milliseconds. */
 const RECOVERY_MS = 5 * 60_000
+/** The least pause after a refusal, in milliseconds: one that names no wait must not be repeated without end. */
+const SHORTEST_PAUSE_MS = 250
 
 export function createBucket(edits: PlatformLimits['edits'], now: () => number): EditBucket {
-  if (edits.scope === 'none') return { waitMs: () => 0, take() {}, pause() {} }
+  if (edits.scope === 'none') return createPauses(now)
   // Two at least: one for the live text and one in reserve.
   const burst = Math.max(2, Math.floor(edits.edits * BURST))
   const reserve = Math.max(1, Math.floor(burst * RESERVE))
@@ -59,9 +61,21 @@ export function createBucket(edits: PlatformLimits['edits'], now: () => number):
       count()
       pace = Math.max(SLOWEST, currentPace() * SLOW_DOWN)
       refusedAt = now()
-      pausedUntil = Math.max(pausedUntil, now() + ms)
+      pausedUntil = Math.max(pausedUntil, now() + Math.max(SHORTEST_PAUSE_MS, ms))
       // Whatever was saved up: the platform's count is the one that is right.
       tokens = Math.min(tokens, 1)
+    },
+  }
+}
+
+/** Edits that nobody counts: only refusals hold them up. */
+function createPauses(now: () => number): EditBucket {
+  let pausedUntil = -Infinity
+  return {
+    waitMs: () => Math.max(pausedUntil - now(), 0),
+    take() {},
+    pause(ms) {
+      pausedUntil = Math.max(pausedUntil, now() + Math.max(SHORTEST_PAUSE_MS, ms))
     },
   }
 }

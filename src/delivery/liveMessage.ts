@@ -45,6 +45,8 @@ export function createLiveMessage(key: string, parts: LiveMessageParts): LiveMes
   let applied: string | null = null
   let make: (() => MessageBody | null) | null = null
   let creation: Promise<void> | null = null
+  /** A frame came up since the one that the message was posted with. */
+  let grown = false
   /** Frames are given up: the message is gone or refuses edits. Only a final text is tried again. */
   let frozen = false
   /** Final work, one after another. */
@@ -100,10 +102,13 @@ export function createLiveMessage(key: string, parts: LiveMessageParts): LiveMes
   }
 
   function create(): void {
-    creation ??= obtain(() => make?.() ?? null)
+    creation ??= obtain(() => {
+      grown = false
+      return make?.() ?? null
+    })
       .then((state) => {
         if (state === 'settled') frozen = true
-        else if (state === 'there' && make) lane.touch()
+        else if (state === 'there' && make && (grown || applied === null)) lane.touch()
       })
       .catch((error: unknown) => {
         // The final text tries again, and says so if it fails too.
@@ -126,34 +131,46 @@ export function createLiveMessage(key: string, parts: LiveMessageParts): LiveMes
     } catch (error) {
       if (!(error instanceof PlatformError) || (error.kind !== 'notFound' && error.kind !== 'notEditable')) throw error
       log.info({ error }, 'the message can no longer be edited and is posted anew')
-      await replace(body)
+      if ((await replace(body)) === 'found') return apply(body)
       applied = text
     }
     return ref!
   }
 
-  /** Posts the body as a new message, once whatever happens, and takes the stale one away where that is possible. */
-  async function replace(body: MessageBody): Promise<void> {
+  /** Puts a new message in the place of the one that can't be edited, and takes that one away where it is possible. */
+  async function replace(body: MessageBody): Promise<'posted' | 'found'> {
     const stale = ref!
-    const again = `${key}~2`
-    const entry = await outbox.find(again)
-    if (entry && entry.state !== 'intended') {
-      ref = entry.ref
-    } else {
-      ref = await inOrder(async () => {
-        if (!entry) await outbox.intend(again)
-        const made = await patience.persist((inDoubt) =>
-          platform.post(thread, body, { key: again, ...((entry || inDoubt) && { inDoubt: true }) }),
-        )
-        await outbox.posted(again, made)
-        return made
-      })
-    }
+    const { again, entry, latest } = await successor()
+    // Posted by a process that ended before it had noted that: it stands for the stale one, with whatever text.
+    const found = latest && latest.id !== stale.id
+    ref = found
+      ? latest
+      : await inOrder(async () => {
+          if (!entry) await outbox.intend(again)
+          const made = await patience.persist((inDoubt) =>
+            platform.post(thread, body, { key: again, ...((entry || inDoubt) && { inDoubt: true }) }),
+          )
+          await outbox.posted(again, made)
+          return made
+        })
     await outbox.posted(key, ref)
     frozen = false
     await platform.remove(thread, stale).catch((error: unknown) => {
       log.warn({ error }, `a stale message stays in the thread: ${messageOf(error)}`)
     })
+    // One that was in doubt may have been found again, with an older text.
+    return found || entry ? 'found' : 'posted'
+  }
+
+  /** The key of the next message in this one's place, and the latest that was posted there before. */
+  async function successor() {
+    let latest: MessageRef | null = null
+    for (let number = 2; ; number++) {
+      const again = `${key}~${number}`
+      const entry = await outbox.find(again)
+      if (!entry || entry.state === 'intended') return { again, entry, latest }
+      latest = entry.ref
+    }
   }
 
   /** Final work, one after another and after the creation; `body` is what is posted if the message is not there yet. */
@@ -174,6 +191,7 @@ export function createLiveMessage(key: string, parts: LiveMessageParts): LiveMes
   return {
     show(newest) {
       make = newest
+      grown = true
       if (frozen) return
       if (ref) lane.touch()
       else if (!creation && newest() !== null) create()

@@ -17,6 +17,8 @@ const PAUSES_MS = [500, 1_000, 2_000, 4_000, 8_000]
 /** In total no longer than this is waited for a rate limit, in milliseconds. */
 const LONGEST_WAIT_MS = 10 * 60_000
 const UNSTATED_PAUSE_MS = 5_000
+/** A refusal that asks for no wait at all is waited out this long, so that it can't be repeated without end, in milliseconds. */
+const SHORTEST_PAUSE_MS = 250
 
 export function createPatience(setTimer: SetTimer): Patience {
   const waiting = new Set<() => void>()
@@ -46,7 +48,7 @@ export function createPatience(setTimer: SetTimer): Patience {
           inDoubt ||= error.uncertain
           const ms =
             error.kind === 'rateLimited'
-              ? (error.retryAfterMs ?? UNSTATED_PAUSE_MS)
+              ? Math.max(SHORTEST_PAUSE_MS, error.retryAfterMs ?? UNSTATED_PAUSE_MS)
               : error.kind === 'unavailable'
                 ? PAUSES_MS[failures++]
                 : undefined

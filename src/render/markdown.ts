@@ -22,7 +22,8 @@ const remembered = new Map<string, Document>()
 export function parseMarkdown(source: string): Document {
   const known = remembered.get(source)
   if (known) return known
-  const root = parse(source)
+  const root = parseOrQuote(source)
+  flatten(root, source)
   mend(root, source)
   const document = { source, root }
   remembered.set(source, document)
@@ -65,6 +66,52 @@ function parse(source: string): Root {
     extensions: [gfm({ singleTilde: false })],
     mdastExtensions: [gfmFromMarkdown()],
   })
+}
+
+/** Quotes and lists begun on one line; the parser takes seconds for some thousand of them and then runs out of stack. */
+const ENDLESS_PREFIX = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])){400}/m
+
+/** The tree of a text; one paragraph, as it was written, of a text that is no document but one marker repeated. */
+function parseOrQuote(source: string): Root {
+  try {
+    if (!ENDLESS_PREFIX.test(source)) return parse(source)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+  }
+  const position = {
+    start: { line: 1, column: 1, offset: 0 },
+    end: { line: source.split('\n').length, column: 1, offset: source.length },
+  }
+  return { type: 'root', children: [{ type: 'paragraph', children: [{ type: 'text', value: source }], position }] }
+}
+
+/** Nodes within each other. Nobody means more, and whatever walks the tree must not run out of stack. */
+const DEEPEST = 60
+
+/** What lies too deep is the text that it was written as: a model that repeats `> ` without end writes no quotes. */
+function flatten(root: Root, source: string): void {
+  let level: Parents[] = [root]
+  for (let depth = 1; level.length > 0; depth++) {
+    const below: Parents[] = []
+    for (const parent of level) {
+      const children = parent.children as RootContent[]
+      for (const [at, node] of children.entries()) {
+        if (!('children' in node)) continue
+        if (depth < DEEPEST || node.type === 'paragraph' || node.type === 'listItem') below.push(node)
+        else children[at] = asWritten(node, source)
+      }
+    }
+    level = below
+  }
+}
+
+/** As a paragraph where blocks stand, as text within a line. */
+function asWritten(node: RootContent & Parents, source: string): RootContent {
+  const position = node.position!
+  const text: RootContent = { type: 'text', value: sourceOf({ source }, node), position }
+  return node.type === 'blockquote' || node.type === 'list' || node.type === 'heading' || node.type === 'table'
+    ? { type: 'paragraph', children: [text], position }
+    : text
 }
 
 /** Two readings of the standard that nobody means in a text about software. New nodes have no position: see `sourceOf`. */

@@ -122,7 +122,7 @@ describe('pieces of a text', () => {
           )
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 40 },
     )
   })
 
@@ -136,6 +136,14 @@ describe('pieces of a text', () => {
       { numRuns: 200 },
     )
   })
+})
+
+it('a text of quotes in quotes becomes few messages: what is opened again leaves room for the text', () => {
+  for (const { limit, size } of platforms) {
+    const pieces = splitPieces('> '.repeat(3_000), { limit, size })
+    expect(pieces.length).toBeLessThanOrEqual(Math.ceil((3 * 6_000) / limit))
+    for (const { markdown } of pieces) expect(size(markdown)).toBeLessThanOrEqual(limit)
+  }
 })
 
 const cases = new URL('../../../shared/cases/md/', import.meta.url)

@@ -80,6 +80,44 @@ describe('the edit scheduler', () => {
     expect(sent.map(({ at }) => at)).toEqual([0, 3_000, 6_000, 9_000])
   })
 
+  it('asks for a frame no more often than the interval says, also when there is nothing new in it', async () => {
+    const { clock, scheduler } = setUp(SLACK, 1_000)
+    let asked = 0
+    const one = scheduler.lane({
+      account: 'T1',
+      channel: 'C1',
+      frame: () => {
+        asked++
+        return null
+      },
+    })
+    for (let tick = 0; tick < 200; tick++) {
+      one.touch()
+      await clock.advance(20)
+    }
+    expect(asked).toBe(5)
+  })
+
+  it.each([SLACK, { edits: 1, perMs: 1, scope: 'none' } as const])(
+    'waits after a refusal that names no wait: $scope',
+    async (limit) => {
+      const { clock, scheduler } = setUp(limit, 0)
+      let tries = 0
+      const one = scheduler.lane({
+        account: 'T1',
+        channel: 'C1',
+        frame: () => async () => {
+          tries++
+          throw refusal(0)
+        },
+      })
+      one.touch()
+      await clock.advance(10_000)
+      expect(tries).toBeGreaterThan(1)
+      expect(tries).toBeLessThanOrEqual(41)
+    },
+  )
+
   it('has one edit in flight per message, and the final after it', async () => {
     const { clock, scheduler } = setUp(SLACK, 10)
     let inFlight = 0

@@ -73,6 +73,10 @@ describe('a frame of growing text', () => {
     }
   })
 
+  it.each(['> ', '>', '+ ', '*', '['])('a marker that is repeated without end (%j) brings nobody down', (repeated) => {
+    expect(() => liveFrame(`${repeated.repeat(4_000)}a`)).not.toThrow()
+  })
+
   const reported = existsSync(file) ? it : it.skip
   reported('is well formed for the reported deltas (SE-09)', () => {
     const deltas: string[] = JSON.parse(readFileSync(file, 'utf8'))

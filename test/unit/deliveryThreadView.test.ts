@@ -145,6 +145,41 @@ describe('live text', () => {
     },
   )
 
+  it('posts the answer anew again when the message in its place is gone too, and never takes away what it shows', async () => {
+    const { view, open, clock, visible, fates, violations } = setUp()
+    view.text('s1', 'Some')
+    await clock.advance(2_000)
+    fates.next = ({ method }) => (method === 'edit' ? { error: new PlatformError('notEditable', 'x', 'no') } : {})
+    await clock.until(view.interrupt())
+    expect(texts(visible())).toEqual(['Some'])
+    const next = open()
+    await clock.until(next.settle('s1', 'Some more text.'))
+    expect(texts(visible())).toEqual(['Some more text.'])
+    expect(violations).toEqual([])
+  })
+
+  it('does not take a message that another process posted anew for one with the final text', async () => {
+    const { view, open, clock, visible, entries, platform } = setUp()
+    view.text('s1', 'Some')
+    await clock.advance(2_000)
+    await clock.until(view.abandon())
+    const key = 'slack:T1:C1:1.0/s1/0'
+    const old = visible()[0]!.ref
+    const ref = await clock.until(platform.post(THREAD, { markdown: 'Some m', kind: 'answer' }, { key: `${key}~2` }))
+    entries.set(`${key}~2`, { state: 'posted', ref })
+    await clock.until(platform.remove(THREAD, old))
+    await clock.until(open().settle('s1', 'Some more text.'))
+    expect(texts(visible())).toEqual(['Some more text.'])
+  })
+
+  it('does not hammer a platform that refuses without naming a wait', async () => {
+    const { view, clock, calls, fates } = setUp()
+    fates.next = () => ({ error: new PlatformError('rateLimited', 'ratelimited', 'slow down', { retryAfterMs: 0 }) })
+    const failed = expect(clock.until(view.settle('s1', 'Some text.'))).rejects.toMatchObject({ kind: 'rateLimited' })
+    await failed
+    expect(calls.length).toBeLessThanOrEqual(1 + clock.now() / 250)
+  })
+
   it('rejects when neither the edit nor the new post works, so that nobody takes it for delivered (SE-03, RL-04)', async () => {
     const { view, clock, fates } = setUp()
     view.text('s1', 'Some')

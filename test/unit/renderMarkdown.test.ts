@@ -287,6 +287,23 @@ describe('plain text', () => {
   })
 })
 
+describe('nesting without end', () => {
+  it.each(['> ', '>', '+ ', '1. ', '*', '_'])(
+    'a text of nothing but %j is shown and brings nobody down',
+    (repeated) => {
+      const markdown = `${repeated.repeat(6_000)}a`
+      for (const shown of [renderPlain(markdown), renderHtml(markdown), `${slackSize(markdown)}`]) {
+        expect(shown.length).toBeGreaterThan(1)
+      }
+    },
+  )
+
+  it('what is nested as people nest it stays what it is', () => {
+    const list = Array.from({ length: 20 }, (_, depth) => `${'  '.repeat(depth)}- item`).join('\n')
+    expect(renderPlain(list)).toBe(list)
+  })
+})
+
 describe('graphemes', () => {
   it('are never torn', () => {
     const family = '👨‍👩‍👧‍👦'
