@@ -45,6 +45,8 @@ describe.skipIf(noBrowser)('cards and dialogs in a browser', () => {
     await page.getByRole('textbox', { name: 'Message' }).fill('please change it')
     await page.keyboard.press('Enter')
     await page.waitForURL(/\/console\/t\//)
+    // Confirmed by the server: from here on, what comes is news, and no part of what the page begins with.
+    await page.locator('.person:not([data-sending])').waitFor()
     thread = web.conversation.messages[0]!.thread
     await page.evaluate(`{
       window.heard = []

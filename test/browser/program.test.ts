@@ -42,11 +42,12 @@ describe.skipIf(noBrowser)('the started program without any settings, in a brows
   test('the demo model reads the sample project by its tools, and says that it is no language model', async () => {
     await say('What is in the workspace?')
     await messages(/no language model/i).waitFor()
+    // The whole answer is there.
+    await messages(/\d\.\d s/).waitFor()
     const rows = await page.locator('.messages').textContent()
     expect(rows).toContain('list_directory')
     expect(rows).toContain('read_file')
     expect(rows).toContain('OPENAI_API_KEY')
-    await messages(/\d\.\d s/).waitFor()
   })
 
   test('/plan streams a plan, and a follow-up in its thread is answered', async () => {
