@@ -76,7 +76,9 @@ function open(id, how) {
 
 /** A thread that began here gets its address; where the person has gone elsewhere meanwhile, nothing moves. */
 function onAccepted(answer, sentFrom) {
-  if (sentFrom === null && threadId === null) open(answer.threadId, 'push')
+  if (sentFrom !== null || threadId !== null) return
+  open(answer.threadId, 'push')
+  messages.began(answer.messageId)
 }
 
 /** A permalink names a message; it is shown once, and later pictures leave the page where the person has it. */

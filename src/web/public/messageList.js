@@ -23,6 +23,8 @@ export function createMessageList({ onPress }) {
   const announced = new Set()
   const shown = new Map()
   let threadId = null
+  /** Id of the message with which the person began the thread that is shown next: what is newer is news to them. */
+  let seenTo
   let follows = true
 
   const atEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR
@@ -56,6 +58,8 @@ export function createMessageList({ onPress }) {
     const at = { threadId, messageId: message.id, back: () => element.querySelector('.card-frame')?.focus() }
     showMessage(element, message, threadId, (button) => onPress({ ...at, button }))
     if (message.kind === 'card') announceCard(message, known?.message, element, comes)
+    const finished = message.kind === 'answer' && !message.live
+    if (finished && (known ? known.message.live : comes)) announce(words.answered, element)
   }
 
   /** Puts a new message where it belongs, looking from the end, where most of them go. */
@@ -106,9 +110,15 @@ export function createMessageList({ onPress }) {
   earlier.addEventListener('click', showEarlier)
 
   return {
+    /** The thread that is shown next was begun here, with the message `id`. */
+    began(id) {
+      seenTo = id
+    },
     /** Shows a whole thread, keeping the elements of messages that are shown already. */
     replace({ thread, messages, more }) {
       const id = thread?.id ?? null
+      // A connection was lost meanwhile, or the thread began here: what came since then was not heard.
+      const since = id === threadId ? [...shown.keys()].sort()[0] : seenTo
       if (id !== threadId) {
         this.clear()
         threadId = id
@@ -125,14 +135,12 @@ export function createMessageList({ onPress }) {
         if (present.has(known)) shown.get(known).message.rev = -1
       }
       const hadEarlier = [...shown.keys()].some((known) => known > oldest)
-      for (const message of messages) place(message, false)
+      for (const message of messages) place(message, message.id < since)
       if (!hadEarlier) earlier.hidden = !more
       followEnd()
     },
     place(message) {
-      const finishes = message.kind === 'answer' && !message.live && shown.get(message.id)?.message.live !== false
       place(message, true)
-      if (finishes) announce(words.answered, shown.get(message.id).element)
       followEnd()
     },
     remove(id) {
@@ -162,6 +170,7 @@ export function createMessageList({ onPress }) {
     },
     clear() {
       threadId = null
+      seenTo = undefined
       shown.clear()
       list.replaceChildren()
       earlier.hidden = true
