@@ -1,70 +1,23 @@
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
 import type { MessageRef, ThreadRef } from '../../src/shared/thread.ts'
-import { CHROMIUM, CHROMIUM_FLAGS, noBrowser, type RunningConsole, startConsole } from './console.ts'
+import { noBrowser, startConsole } from './console.ts'
 import { objectionsTo, overflowOf } from './objections.ts'
+import { useConsolePages } from './pages.ts'
 
 const STOP = { action: 'stop', label: 'Stop', style: 'danger' as const, value: 'run-1' }
 
 if (noBrowser) console.warn(`The console is not tested in a browser: ${noBrowser}`)
 
 describe.skipIf(noBrowser)('the console in a browser', () => {
-  let browser: Browser
-  let web: RunningConsole
-  const complaints: string[] = []
-  const pages: Page[] = []
-
-  beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_FLAGS })
-  })
-  afterAll(() => browser?.close())
-  beforeEach(async () => {
-    web = await startConsole()
-  })
-  afterEach(async () => {
-    for (const page of pages.splice(0)) await page.context().close()
-    await web.stop()
-    // Nothing may break in the page, and its policy may stop nothing of our own.
-    expect(complaints.splice(0)).toEqual([])
-  })
-
-  async function visit(path = '/console', options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
-    const page = await context.newPage()
-    page.setDefaultTimeout(8000)
-    pages.push(page)
-    page.on('pageerror', (error) => complaints.push(String(error)))
-    page.on('console', (line) => {
-      // The browser itself reports requests that fail; tests that cut the connection make some.
-      if (line.type() === 'error' && !/Failed to load resource|net::ERR/.test(line.text())) complaints.push(line.text())
-    })
-    await page.goto(web.url + path)
-    await page.waitForSelector('[data-state="connected"]')
-    return page
-  }
-
+  const on = useConsolePages()
+  const { visit, begin, say } = on
   const composer = (page: Page) => page.getByRole('textbox', { name: 'Message' })
   const inThread = (page: Page, text: string) => page.locator('.messages').getByText(text)
   const answers = (page: Page) => page.locator('.answer .prose')
 
-  async function say(page: Page, text: string): Promise<void> {
-    await composer(page).fill(text)
-    await composer(page).press('Enter')
-  }
-
-  /** Says something in a new thread and answers where it arrived. */
-  async function begin(page: Page, text = 'hello'): Promise<ThreadRef> {
-    const before = web.conversation.messages.length
-    await say(page, text)
-    await expect.poll(() => web.conversation.messages.length).toBe(before + 1)
-    await page.waitForURL(/\/console\/t\//)
-    // Confirmed by the server: from here on, what comes is news, and no part of what the page begins with.
-    await page.locator('.person:not([data-sending])').waitFor()
-    return web.conversation.messages[before]!.thread
-  }
-
   const live = (thread: ThreadRef, text: string): Promise<MessageRef> =>
-    web.conversation.post(thread, text, { live: true, buttons: [STOP] })
+    on.web.conversation.post(thread, text, { live: true, buttons: [STOP] })
 
   test('an empty console says what one can do, and an example fills the field', async () => {
     const page = await visit()
@@ -85,7 +38,7 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
       .waitFor()
     await page.waitForSelector('.person')
     expect(await page.locator('.person .bubble').allInnerTexts()).toEqual(['What is <b>here</b>?\nsecond line'])
-    expect(web.conversation.messages).toMatchObject([{ text: 'What is <b>here</b>?\nsecond line' }])
+    expect(on.web.conversation.messages).toMatchObject([{ text: 'What is <b>here</b>?\nsecond line' }])
     expect(await composer(page).inputValue()).toBe('')
   })
 
@@ -95,11 +48,11 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     const ref = await live(thread, 'The answer')
     await page.getByText('The answer', { exact: true }).waitFor()
     for (const text of ['The answer is', 'The answer is **forty', 'The answer is **forty-two**']) {
-      await web.conversation.edit(thread, ref, text, { live: true, buttons: [STOP] })
+      await on.web.conversation.edit(thread, ref, text, { live: true, buttons: [STOP] })
       const words = text.replaceAll('*', '').split(' ').at(-1)!
       await expect.poll(() => answers(page).textContent()).toContain(words)
     }
-    await web.conversation.edit(thread, ref, 'The answer is **42**.', { footer: 'gpt-5 · 1.2 s' })
+    await on.web.conversation.edit(thread, ref, 'The answer is **42**.', { footer: 'gpt-5 · 1.2 s' })
     await page.getByText('gpt-5 · 1.2 s').waitFor()
     expect(await answers(page).textContent()).toBe('The answer is 42.')
     expect(await page.getByRole('button', { name: 'Stop' }).count()).toBe(0)
@@ -109,11 +62,11 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     const page = await visit()
     const thread = await begin(page)
     const post = (markdown: string, more: object) =>
-      web.conversation.post(thread, markdown, { kind: 'activity', ...more })
+      on.web.conversation.post(thread, markdown, { kind: 'activity', ...more })
     const ref = await post('`read_file` README.md …', { state: 'running' })
     const row = page.locator('.activity').first()
     await expect.poll(() => row.locator('summary').textContent()).toContain('running')
-    await web.conversation.edit(thread, ref, '`read_file` README.md\n\n```\n# Sample\n```', { kind: 'activity' })
+    await on.web.conversation.edit(thread, ref, '`read_file` README.md\n\n```\n# Sample\n```', { kind: 'activity' })
     await expect.poll(() => row.locator('summary').textContent()).toContain('done')
     expect(await row.getByText('# Sample').isVisible()).toBe(false)
     await row.locator('summary').click()
@@ -127,13 +80,13 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     await composer(page).fill('add a test')
     await page.getByRole('button', { name: 'Plan', exact: true }).click()
     await composer(page).press('Enter')
-    await expect.poll(() => web.conversation.commands).toMatchObject([{ name: 'plan', text: 'add a test' }])
+    await expect.poll(() => on.web.conversation.commands).toMatchObject([{ name: 'plan', text: 'add a test' }])
     await page.waitForURL(/\/console\/t\//)
     await page.getByRole('heading', { level: 1, name: 'add a test' }).waitFor()
     await page.getByRole('link', { name: 'New thread' }).click()
     await say(page, '/plan two')
-    await expect.poll(() => web.conversation.commands.length).toBe(2)
-    expect(web.conversation.messages).toEqual([])
+    await expect.poll(() => on.web.conversation.commands.length).toBe(2)
+    expect(on.web.conversation.messages).toEqual([])
   })
 
   test('Shift+Enter begins a new line, and an unfinished text waits in its thread', async () => {
@@ -146,7 +99,7 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     expect(await composer(page).inputValue()).toBe('')
     await page.goBack()
     await expect.poll(() => composer(page).inputValue()).toBe('one\ntwo')
-    expect(web.conversation.messages).toHaveLength(1)
+    expect(on.web.conversation.messages).toHaveLength(1)
   })
 
   test('the Stop button reaches the bot, and what it says comes to this person alone', async () => {
@@ -157,7 +110,7 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     await live(thread, 'a long answer')
     await page.getByRole('button', { name: 'Stop' }).click()
     await page.getByText('You pressed stop.').waitFor()
-    expect(web.conversation.clicks).toMatchObject([{ action: 'stop', value: 'run-1', thread: { id: thread.id } }])
+    expect(on.web.conversation.clicks).toMatchObject([{ action: 'stop', value: 'run-1', thread: { id: thread.id } }])
     expect(await other.getByText('You pressed stop.').count()).toBe(0)
     await page.getByRole('button', { name: 'Dismiss' }).click()
     expect(await page.getByText('You pressed stop.').count()).toBe(0)
@@ -166,14 +119,14 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
   test('a reload and a restart of the program keep everything', async () => {
     const page = await visit()
     const thread = await begin(page)
-    await web.conversation.post(thread, 'An answer that stays.')
-    await web.platform.upload(thread, { name: 'notes.md', content: '# Notes' }, { key: 'f' })
+    await on.web.conversation.post(thread, 'An answer that stays.')
+    await on.web.platform.upload(thread, { name: 'notes.md', content: '# Notes' }, { key: 'f' })
     await page.getByText('notes.md').waitFor()
     await page.reload()
     await inThread(page, 'An answer that stays.').waitFor()
-    const { port, storage } = web
-    await web.stop()
-    web = await startConsole({ port, storage })
+    const { port, storage } = on.web
+    await on.web.stop()
+    on.web = await startConsole({ port, storage })
     await page.reload()
     await inThread(page, 'An answer that stays.').waitFor()
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByText('notes.md').click()])
@@ -189,7 +142,7 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     await say(two, 'from the second tab')
     await one.getByText('from the second tab').waitFor()
     const ref = await live(thread, 'growing')
-    await web.conversation.edit(thread, ref, 'grown in both')
+    await on.web.conversation.edit(thread, ref, 'grown in both')
     for (const page of [one, two]) await inThread(page, 'grown in both').waitFor()
     expect(await one.locator('.messages').textContent()).toBe(await two.locator('.messages').textContent())
   })
@@ -199,16 +152,16 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     const thread = await begin(page)
     const ref = await live(thread, 'before the cut')
     await inThread(page, 'before the cut').waitFor()
-    const { port, storage } = web
-    await web.stop()
+    const { port, storage } = on.web
+    await on.web.stop()
     await page.getByText('Connection lost').waitFor()
     await say(page, 'typed while away')
     await page.getByText('Not sent yet').waitFor()
-    web = await startConsole({ port, storage })
-    await web.conversation.edit(thread, ref, 'after the cut')
+    on.web = await startConsole({ port, storage })
+    await on.web.conversation.edit(thread, ref, 'after the cut')
     await inThread(page, 'after the cut').waitFor()
     await expect
-      .poll(() => web.conversation.messages.map(({ text }) => text), { timeout: 12_000 })
+      .poll(() => on.web.conversation.messages.map(({ text }) => text), { timeout: 12_000 })
       .toEqual(['typed while away'])
     await page.getByText('Not sent yet').waitFor({ state: 'detached' })
     await expect.poll(() => page.locator('.person .bubble').allInnerTexts()).toEqual(['hello', 'typed while away'])
@@ -226,7 +179,7 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     await begin(page, 'only once')
     await expect.poll(() => lost).toBeGreaterThan(1)
     await expect.poll(() => page.locator('.person .bubble').allInnerTexts()).toEqual(['only once'])
-    expect(web.conversation.messages).toHaveLength(1)
+    expect(on.web.conversation.messages).toHaveLength(1)
   })
 
   test('everything can be done by the keyboard alone', async () => {
@@ -234,9 +187,9 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     await page.keyboard.type('by keyboard')
     await page.keyboard.press('Enter')
     await page.waitForURL(/\/console\/t\//)
-    await expect.poll(() => web.conversation.messages.length).toBe(1)
-    const { thread } = web.conversation.messages[0]!
-    await web.conversation.post(thread, '`read_file` x\n\n```\nresult of x\n```', { kind: 'activity' })
+    await expect.poll(() => on.web.conversation.messages.length).toBe(1)
+    const { thread } = on.web.conversation.messages[0]!
+    await on.web.conversation.post(thread, '`read_file` x\n\n```\nresult of x\n```', { kind: 'activity' })
     await live(thread, 'working')
     await page.getByRole('button', { name: 'Stop' }).waitFor()
     const focused = () =>
@@ -274,8 +227,8 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
       'a narrow place with_a_very_long_word_that_has_no_room_here_and_goes_on_and_on_and_on',
     )
     const table = `| ${'wide | '.repeat(20)}\n| ${'--- | '.repeat(20)}\n| ${'cell | '.repeat(20)}`
-    await web.conversation.post(thread, `${'x'.repeat(300)}\n\n\`\`\`\n${'code '.repeat(80)}\n\`\`\`\n\n${table}`)
-    await web.conversation.post(thread, `\`run\` ${'y'.repeat(200)}`, { kind: 'activity' })
+    await on.web.conversation.post(thread, `${'x'.repeat(300)}\n\n\`\`\`\n${'code '.repeat(80)}\n\`\`\`\n\n${table}`)
+    await on.web.conversation.post(thread, `\`run\` ${'y'.repeat(200)}`, { kind: 'activity' })
     await page.locator('.activity').waitFor()
     expect(await overflowOf(page)).toEqual([0, 0])
     const threads = page.getByRole('navigation', { name: 'Threads' })
@@ -298,19 +251,19 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     const page = await visit('/console', { ...options, bypassCSP: true })
     expect(await objectionsTo(page)).toEqual([])
     const thread = await begin(page)
-    await web.conversation.post(
+    await on.web.conversation.post(
       thread,
       '# A heading\n\n- a [link](https://example.com)\n- [x] done\n\n```js\nlet x = 1\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |',
       { footer: 'gpt-5' },
     )
-    await web.conversation.post(thread, '`read_file` x\n\n```\nresult\n```', { kind: 'activity' })
-    await web.conversation.post(thread, 'A notice.', { kind: 'notice' })
-    await web.platform.upload(thread, { name: 'a.md', content: 'x' }, { key: 'f' })
-    await web.platform.status(thread, 'is working on it')
+    await on.web.conversation.post(thread, '`read_file` x\n\n```\nresult\n```', { kind: 'activity' })
+    await on.web.conversation.post(thread, 'A notice.', { kind: 'notice' })
+    await on.web.platform.upload(thread, { name: 'a.md', content: 'x' }, { key: 'f' })
+    await on.web.platform.status(thread, 'is working on it')
     await page.getByText('is working on it').waitFor()
     await live(thread, 'growing')
     await page.getByText('is working on it').waitFor({ state: 'hidden' })
-    await web.platform.whisper(thread, 'local', 'Only for you.')
+    await on.web.platform.whisper(thread, 'local', 'Only for you.')
     await page.getByText('Only for you.').waitFor()
     await page.locator('.activity summary').click()
     expect(await objectionsTo(page)).toEqual([])
@@ -323,13 +276,13 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     const evil =
       '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script> [x](javascript:window.pwned=1) ![i](https://evil.example/i.png)'
     const thread = await begin(page, evil)
-    await web.conversation.post(thread, evil)
-    await web.conversation.post(thread, evil, { kind: 'activity' })
-    await web.platform.whisper(thread, 'local', `${evil} the very end`)
+    await on.web.conversation.post(thread, evil)
+    await on.web.conversation.post(thread, evil, { kind: 'activity' })
+    await on.web.platform.whisper(thread, 'local', `${evil} the very end`)
     await page.getByText('the very end').waitFor()
     expect(await page.evaluate(`'pwned' in window`)).toBe(false)
     expect(await page.locator('[href^="javascript:" i], .messages img, .messages script, [onerror]').count()).toBe(0)
-    expect(requests.filter((url) => !url.startsWith(web.url))).toEqual([])
+    expect(requests.filter((url) => !url.startsWith(on.web.url))).toEqual([])
   })
 
   test('a thread that does not exist is said to be none', async () => {
@@ -340,7 +293,7 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
   test('long threads show their end first and the rest on demand', async () => {
     const page = await visit()
     const thread = await begin(page)
-    for (let n = 1; n <= 130; n++) await web.conversation.post(thread, `note ${n}.`)
+    for (let n = 1; n <= 130; n++) await on.web.conversation.post(thread, `note ${n}.`)
     await page.reload()
     await page.getByText('note 130.', { exact: true }).waitFor()
     expect(await page.getByText('note 20.', { exact: true }).count()).toBe(0)
@@ -357,8 +310,8 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     const page = await visit()
     const thread = await begin(page)
     const refs: MessageRef[] = []
-    for (let n = 1; n <= 220; n++) refs.push(await web.conversation.post(thread, `note ${n}.`))
-    await page.goto((await web.platform.permalink(thread, refs[4]!))!)
+    for (let n = 1; n <= 220; n++) refs.push(await on.web.conversation.post(thread, `note ${n}.`))
+    await page.goto((await on.web.platform.permalink(thread, refs[4]!))!)
     const linked = page.locator('.linked')
     await linked.waitFor()
     expect(await linked.getByText('note 5.').isVisible()).toBe(true)
@@ -368,28 +321,26 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
   })
 
   test('beyond this machine the printed link signs in, and nothing is shown before', async () => {
-    await web.stop()
+    await on.web.stop()
     const token = 'a-token-of-more-than-20-characters'
-    web = await startConsole({ host: '0.0.0.0', token })
-    const context = await browser.newContext({ locale: 'en-GB' })
-    const page = await context.newPage()
-    pages.push(page)
-    await page.goto(`${web.url}/console`)
+    on.web = await startConsole({ host: '0.0.0.0', token })
+    const page = await on.blank()
+    await page.goto(`${on.web.url}/console`)
     await page.waitForURL(/sign-in$/)
     await page.getByLabel('Token').fill('wrong')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('That token is not the right one.').waitFor()
     await page.goto('about:blank')
-    await page.goto(web.consoleLink!)
+    await page.goto(on.web.consoleLink!)
     await page.waitForURL(/\/console$/)
     await page.waitForSelector('[data-state="connected"]')
     await page.goBack().catch(() => {})
     expect(page.url()).not.toContain(token)
     // A restart with the same token keeps the session.
-    const { port, storage } = web
-    await web.stop()
-    web = await startConsole({ host: '0.0.0.0', token, port, storage })
-    await page.goto(`${web.url}/console`)
+    const { port, storage } = on.web
+    await on.web.stop()
+    on.web = await startConsole({ host: '0.0.0.0', token, port, storage })
+    await page.goto(`${on.web.url}/console`)
     await page.waitForSelector('[data-state="connected"]')
   })
 

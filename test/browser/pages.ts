@@ -8,7 +8,7 @@ export function useConsolePages() {
   let browser: Browser
   const complaints: string[] = []
   const pages: Page[] = []
-  const all = { web: undefined as unknown as RunningConsole, visit, say, begin, listen }
+  const all = { web: undefined as unknown as RunningConsole, blank, visit, say, begin, listen }
 
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_FLAGS })
@@ -24,7 +24,8 @@ export function useConsolePages() {
     expect(complaints.splice(0)).toEqual([])
   })
 
-  async function visit(path = '/console', options: BrowserContextOptions = {}): Promise<Page> {
+  /** An empty page of a person of its own. */
+  async function blank(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
     const page = await context.newPage()
     page.setDefaultTimeout(8000)
@@ -34,6 +35,11 @@ export function useConsolePages() {
       // The browser itself reports requests that fail; tests that cut the connection make some.
       if (line.type() === 'error' && !/Failed to load resource|net::ERR/.test(line.text())) complaints.push(line.text())
     })
+    return page
+  }
+
+  async function visit(path = '/console', options: BrowserContextOptions = {}): Promise<Page> {
+    const page = await blank(options)
     await page.goto(all.web.url + path)
     await page.waitForSelector('[data-state="connected"]')
     return page
@@ -58,7 +64,7 @@ export function useConsolePages() {
     await page.evaluate(`{
       window.heard = []
       const announcer = document.querySelector('#announcer')
-      const note = () => announcer.textContent && heard.push(announcer.textContent)
+      const note = () => announcer.innerText && heard.push(announcer.innerText)
       new MutationObserver(note).observe(announcer, { childList: true })
     }`)
     return () => page.evaluate<string[]>('heard')

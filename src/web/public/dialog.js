@@ -54,9 +54,11 @@ export function createDialogs({ whisper }) {
       notice.textContent = words.sending
       try {
         const { errors = {}, html } = await send(Object.fromEntries(fields.map(({ name, text }) => [name, text()])))
-        if (Object.keys(errors).length > 0 && element.open) return show(errors, html)
+        if (element.open && Object.keys(errors).length > 0) return show(errors, html)
         element.close()
         if (html) whisper.html(html)
+        // Closed meanwhile: there is no field any more at which they could stand.
+        for (const text of Object.values(errors)) whisper.text(text)
       } catch ({ code }) {
         notice.textContent = { tooLong: words.tooLong, gone: words.gone }[code] ?? words.dialogNotTaken
         if (!element.open) whisper.text(words.notTaken)

@@ -55,11 +55,18 @@ export function createMessageList({ onPress }) {
     if (known && known.message.rev > message.rev) return
     const element = known?.element ?? insert(message)
     shown.set(message.id, { message, element })
-    const at = { threadId, messageId: message.id, back: () => element.querySelector('.card-frame')?.focus() }
+    const at = { threadId, messageId: message.id, back: () => focusOn(element) }
     showMessage(element, message, threadId, (button) => onPress({ ...at, button }))
     if (message.kind === 'card') announceCard(message, known?.message, element, comes)
     const finished = message.kind === 'answer' && !message.live
     if (finished && (known ? known.message.live : comes)) announce(words.answered, element)
+  }
+
+  /** The focus goes to a message whose button had it, or to the thread where that message is gone. */
+  function focusOn(element) {
+    const frame = element.querySelector('.card-frame')
+    if (element.isConnected && frame) frame.focus()
+    else scroller.focus({ preventScroll: true })
   }
 
   /** Puts a new message where it belongs, looking from the end, where most of them go. */
@@ -148,7 +155,7 @@ export function createMessageList({ onPress }) {
       const hadFocus = element?.contains(document.activeElement)
       element?.remove()
       shown.delete(id)
-      if (hadFocus) scroller.focus({ preventScroll: true })
+      if (hadFocus) focusOn(element)
     },
     /** Puts something that is on its way to the server at the end, until the message with this submission comes. */
     append(element, submission) {
