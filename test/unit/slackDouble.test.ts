@@ -125,6 +125,49 @@ describe('the Slack double', () => {
     expect(Number(answers[4]!.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
+  test('keeps bursts to 40 % of a minute once it is told to, by method for all channels', async () => {
+    slack.rateLimits('bursts')
+    slack.world.addChannel({ id: 'C0TWO', members: ['U0BOT'] })
+    const roots = { C0DEV: slack.say('U0ANNA', 'C0DEV', 'a'), C0TWO: slack.say('U0ANNA', 'C0TWO', 'b') }
+    const made = { C0DEV: (await post({ thread_ts: roots.C0DEV, text: 'x' })).ts, C0TWO: '' }
+    made.C0TWO = String((await call('chat.postMessage', { channel: 'C0TWO', text: 'x' })).ts)
+    const outcomes: unknown[] = []
+    for (let n = 0; n < 21; n++) {
+      const channel = n % 2 ? 'C0TWO' : 'C0DEV'
+      outcomes.push((await call('chat.update', { channel, ts: made[channel], text: `frame ${n}` })).error)
+    }
+    expect(outcomes).toEqual([...Array(20).fill(undefined), 'ratelimited'])
+    const posts: unknown[] = []
+    for (let n = 0; n < 4; n++) posts.push((await call('chat.postMessage', { channel: 'C0DEV', text: 'x' })).error)
+    expect(posts).toEqual([undefined, undefined, undefined, 'ratelimited'])
+  })
+
+  test('streams: chunks grow a message, which nothing else may edit meanwhile, and which stopping ends', async () => {
+    const root = slack.mention('U0ANNA', 'C0DEV', 'go')
+    const thread = { channel: 'C0DEV', thread_ts: root }
+    expect(await call('chat.startStream', thread)).toMatchObject({ error: 'missing_recipient_user_id' })
+    const recipient = { recipient_user_id: 'U0ANNA', recipient_team_id: 'T0DOUBLE' }
+    const shown: string[] = []
+    slack.world.onShown = (_, message) => shown.push(message.text)
+    const { ts } = await call('chat.startStream', { ...thread, ...recipient, markdown_text: 'One ' })
+    const stream = { channel: 'C0DEV', ts }
+    await call('chat.appendStream', { ...stream, chunks: [{ type: 'markdown_text', text: 'two ' }] })
+    expect(await call('chat.update', { ...stream, text: 'x' })).toMatchObject({ error: 'streaming_state_conflict' })
+    const both = { ...stream, markdown_text: 'x', chunks: [] }
+    expect(await call('chat.appendStream', both)).toMatchObject({
+      error: 'cannot_provide_both_markdown_text_and_chunks',
+    })
+    expect(await call('chat.appendStream', { ...stream, markdown_text: 'x'.repeat(11_000) })).toMatchObject({
+      error: 'msg_too_long',
+    })
+    await call('chat.stopStream', { ...stream, markdown_text: 'three' })
+    expect(shown).toEqual(['One ', 'One two ', 'One two three'])
+    expect(await call('chat.appendStream', { ...stream, markdown_text: 'x' })).toMatchObject({
+      error: 'message_not_in_streaming_state',
+    })
+    expect(slack.threadText('C0DEV', root)).toContain('toycoder: One two three')
+  })
+
   test('gives every message its own ts, in order', () => {
     const stamps = Array.from({ length: 500 }, () => slack.say('U0ANNA', 'C0DEV', 'x'))
     expect(new Set(stamps).size).toBe(500)

@@ -43,6 +43,7 @@ export const chatMethods: Methods = {
     run(args, { world }) {
       const channel = visibleChannel(world, required(args, 'channel'))
       const message = ownMessage(world, channel, required(args, 'ts'), 'cant_update_message')
+      if (message.streamingSince !== undefined) throw new Refusal('streaming_state_conflict')
       const content = contentOf(args, 4_000)
       // Text without blocks takes the old blocks away; metadata stays unless given.
       world.change(
@@ -50,7 +51,7 @@ export const chatMethods: Methods = {
         message,
         {
           text: content.text,
-          ...(content.blocks ? { blocks: content.blocks } : {}),
+          blocks: content.blocks ?? [],
           ...(args.metadata ? { metadata: metadataOf(args.metadata) } : {}),
         },
         world.app.botUserId,

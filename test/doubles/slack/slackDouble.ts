@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createDeliveries, type Deliveries, type Delivery } from './deliveries.ts'
-import type { Fault } from './faults.ts'
+import type { Fault, LimitMode } from './faults.ts'
 import { createUploads } from './fileMethods.ts'
 import { createHttpTransport } from './httpEvents.ts'
 import { clickPayload, commandPayload, eventEnvelope } from './payloads.ts'
@@ -52,8 +52,8 @@ export interface SlackDouble {
   calls(method?: string): Call[]
   /** The next `times` calls of a method go wrong; `upload` stands for the bytes of a file. */
   fail(method: string, fault: Fault, times?: number): void
-  /** Slack's documented rate limits; off unless switched on. */
-  rateLimits(on: boolean): void
+  /** Slack's documented rate limits, as true by window; off unless switched on. */
+  rateLimits(mode: boolean | LimitMode): void
   setScopes(scopes: string[]): void
   /** Events, commands and clicks go to this address, signed, instead of to sockets. */
   deliverTo(eventsUrl: string): void
@@ -171,8 +171,8 @@ export async function startSlackDouble(): Promise<SlackDouble> {
     deliveries,
     calls: (method) => (method ? api.calls.filter((call) => call.method === method) : api.calls),
     fail: (method, fault, times) => api.faults.add(method, fault, times),
-    rateLimits(on) {
-      api.limits.on = on
+    rateLimits(mode) {
+      api.limits.mode = mode === true ? 'window' : mode || 'off'
     },
     setScopes(scopes) {
       tokens.scopes = new Set(scopes)

@@ -38,6 +38,8 @@ export interface SlackMessage {
   edited?: { user: string; ts: string }
   files?: SlackFile[]
   clientMsgId?: string
+  /** Open for `chat.appendStream` since then, on the clock of `performance.now()`. */
+  streamingSince?: number
   reactions: { name: string; users: string[] }[]
 }
 
@@ -85,6 +87,8 @@ export interface World {
   readonly notified: { channel: string; thread: string; who: string }[]
   /** Called with each event of the Events API that the app is to hear of. */
   onEvent: (event: Fields) => void
+  /** Called after whatever changes what people see of a message; a message that was taken away, too. */
+  onShown: (channel: SlackChannel, message: SlackMessage) => void
   addUser(user: Partial<SlackUser> & { id: string }): SlackUser
   addChannel(channel: Partial<Omit<SlackChannel, 'members'>> & { id: string; members?: string[] }): SlackChannel
   /** The direct channel of a person with the bot; opened when asked for. */
@@ -110,6 +114,7 @@ export function createWorld(app: AppIdentity): World {
     statuses: new Map(),
     notified: [],
     onEvent: () => {},
+    onShown: () => {},
 
     addUser(user) {
       const full: SlackUser = {
@@ -162,6 +167,7 @@ export function createWorld(app: AppIdentity): World {
         notePings(channel, posted)
         if (posted.threadTs) world.statuses.delete(`${channel.id}:${posted.threadTs}`)
       }
+      world.onShown(channel, posted)
       announce(channel, posted)
       return posted
     },
@@ -170,6 +176,7 @@ export function createWorld(app: AppIdentity): World {
       const previous = { ...message }
       Object.assign(message, change, { edited: { user: by, ts: world.nextTs() } })
       if (message.user === app.botUserId) notePings(channel, message)
+      world.onShown(channel, message)
       emitChange(channel, message, previous)
       // Editing a message that names the app fires the mention again, with `edited`.
       if (by !== app.botUserId && namesApp(message) && channel.kind !== 'im') {
@@ -184,9 +191,11 @@ export function createWorld(app: AppIdentity): World {
         Object.assign(message, { subtype: 'tombstone', text: 'This message was deleted.', user: 'USLACKBOT' })
         delete message.blocks
         delete message.files
+        world.onShown(channel, message)
         return emitChange(channel, message, previous)
       }
       channel.messages.splice(channel.messages.indexOf(message), 1)
+      world.onShown(channel, message)
       if (!hearsMessages(channel)) return
       world.onEvent({
         type: 'message',
@@ -300,7 +309,7 @@ export function wireMessage(world: World, message: SlackMessage, options: { meta
     ...(message.threadTs && { thread_ts: message.threadTs }),
     ...(root && root.ts !== message.ts && root.user && { parent_user_id: root.user }),
     ...(message.clientMsgId && { client_msg_id: message.clientMsgId }),
-    ...(message.blocks && { blocks: message.blocks }),
+    ...(message.blocks?.length ? { blocks: message.blocks } : {}),
     ...(options.metadata && message.metadata && { metadata: message.metadata }),
     ...(message.edited && { edited: message.edited }),
     ...(message.files && { files: message.files.map(wireFile), upload: false, display_as_bot: false }),
