@@ -65,7 +65,9 @@ export async function runCommand(
     case 'stop': {
       // The run itself was stopped at the door; its own message says so. Here only "there was none" is left to say.
       const last = open.thread.records.at(-1)?.record
-      if (!(last?.kind === 'mark' && last.mark === 'stopped')) await view.notice(key, wording.nothingToStop)
+      const wasStopped = last?.kind === 'mark' && last.mark === 'stopped'
+      // A reaction says nothing, and is answered by nothing.
+      if (!wasStopped && from.slot.event.kind !== 'stop') await view.notice(key, wording.nothingToStop)
       break
     }
     case 'tools':

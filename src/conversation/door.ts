@@ -3,6 +3,7 @@ import type {
   ClickAnswer,
   IncomingCommand,
   IncomingMessage,
+  IncomingStop,
   PlatformInbox,
   Receipt,
   Submission,
@@ -17,6 +18,8 @@ import type { Wording } from '../shared/wording/wording.ts'
 import { type AccessRules, maySend, mayUse } from './access.ts'
 import type { CommandRegistry } from './commandRegistry.ts'
 import type { Decisions } from './decisions.ts'
+import { messageOf } from './incoming.ts'
+import { askedBy, openRun } from './openThread.ts'
 import type { Platforms } from './platforms.ts'
 
 /** What the door asks of the session room about threads that people wrote in. */
@@ -107,6 +110,33 @@ export function createDoor(parts: DoorParts): PlatformInbox & { close(): void } 
     return parts.decisions.submit(event, person, wording)
   }
 
+  /** Goes the way of `@bot stop`: it ends the run at once, and whatever waits for people. Without a run it is nothing. */
+  async function stop(event: IncomingStop): Promise<Receipt> {
+    refuseWhenClosed()
+    if (event.author.isBot || (event.author.isExternal && !access.external)) {
+      return ignored(event.id, 'bots and people of other organisations stop nothing')
+    }
+    const key = threadKey(event.thread)
+    if (!(await threads.exists(key)) || !(await isAboutRun(key, event)))
+      return ignored(event.id, 'there is no such run')
+    const outcome = await inbox.deliver(key, { kind: 'stop', id: event.id, aliases: [], stop: event })
+    if (outcome === 'accepted') {
+      stopRun(key, event.thread, event.author.id).catch((error) =>
+        log.error({ thread: key, error }, 'could not stop the run'),
+      )
+    }
+    return { outcome }
+  }
+
+  /** Something is under way or about to begin, and the message that was pointed at (if one was) is what it answers. */
+  async function isAboutRun(key: string, { on, thread: ref }: IncomingStop): Promise<boolean> {
+    const thread = await threads.open(key)
+    const waiting = (await inbox.read(key, thread.nextSlot)).map(({ event }) => messageOf(event, ref).ref.id)
+    const isOpen = openRun(thread) !== null
+    if (!on) return isOpen || waiting.length > 0
+    return waiting.includes(on.id) || (isOpen && askedBy(thread).includes(on.id))
+  }
+
   /** Whoever may use the bot may stop it; the name goes into the record, so it is asked of the platform. */
   async function stopRun(key: string, thread: ThreadRef, personId: string): Promise<void> {
     const person = await platforms.of(thread).person(thread.account, personId)
@@ -128,6 +158,7 @@ export function createDoor(parts: DoorParts): PlatformInbox & { close(): void } 
     command,
     click,
     submit,
+    stop,
     followed: (platform) => followed.followed(platform),
     close() {
       closed = true

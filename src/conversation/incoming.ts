@@ -1,4 +1,4 @@
-import type { IncomingCommand, IncomingMessage } from '../platform/platform.ts'
+import type { IncomingCommand, IncomingMessage, IncomingStop } from '../platform/platform.ts'
 import type { InboxEvent } from '../session/inbox.ts'
 import { modelMessage, speaker } from '../session/view.ts'
 import { PlatformError } from '../shared/errors.ts'
@@ -12,25 +12,35 @@ import type { OpenThread } from './openThread.ts'
 const BACKGROUND_MESSAGES = 50
 const BACKGROUND_CHARACTERS = 20_000
 
-/** An event as the message it amounts to; a slash command typed in a thread is what `@bot NAME TEXT` would be there. */
+/**
+ * An event as the message it amounts to: a slash command typed in a thread is what `@bot NAME TEXT` would be there, and any
+ * other wish to stop is `@bot stop`.
+ */
 export function messageOf(event: InboxEvent, thread: ThreadRef): IncomingMessage {
-  return event.kind === 'message' ? event.message : commandAsMessage(event.command, thread)
+  switch (event.kind) {
+    case 'message':
+      return event.message
+    case 'command':
+      return commandAsMessage(event.command, thread)
+    case 'stop':
+      return asMention(event.stop, thread, `stop:${event.id}`, 'stop')
+  }
 }
 
 export function commandAsMessage(command: IncomingCommand, thread: ThreadRef): IncomingMessage {
   const text = command.name === 'toycoder' ? command.text : `${command.name} ${command.text}`
+  return asMention(command, thread, `command:${command.id}`, text.trim() === '' ? 'help' : text)
+}
+
+function asMention(
+  { author, at }: IncomingCommand | IncomingStop,
+  thread: ThreadRef,
+  id: string,
+  text: string,
+): IncomingMessage {
   return {
-    id: `command:${command.id}`,
-    aliases: [],
-    thread,
-    ref: { channel: thread.channel, id: '' },
-    author: command.author,
-    text: text.trim() === '' ? 'help' : text,
-    at: command.at,
-    addressed: 'mention',
-    hasEarlier: false,
-    edited: false,
-    attachments: [],
+    ...{ id, aliases: [], thread, ref: { channel: thread.channel, id: '' }, author, text, at },
+    ...{ addressed: 'mention', hasEarlier: false, edited: false, attachments: [] },
   }
 }
 

@@ -53,6 +53,13 @@ export function beginningOf(thread: Thread): MessageRecord | null {
   return (found?.record as MessageRecord | undefined) ?? null
 }
 
+/** Ids of the messages that the open run answers: the one that began it, and those that steered it since. */
+export function askedBy(thread: Thread): string[] {
+  const begin = beginningOf(thread)
+  const from = thread.records.findLastIndex(({ record }) => record === begin)
+  return thread.records.slice(Math.max(0, from)).flatMap(({ record }) => record.source?.ref?.id || [])
+}
+
 /** Everybody whose message entered since the last answer, each once; whoever spoke last comes last. */
 export function requestersOf(thread: Thread): { id: string; name: string }[] {
   const people = new Map<string, { id: string; name: string }>()

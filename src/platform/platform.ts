@@ -153,6 +153,8 @@ export interface PlatformInbox {
   click(click: Click): Promise<ClickAnswer>
   /** A dialog was sent off. Answered within 3 seconds, too. */
   submit(submission: Submission): Promise<SubmitAnswer>
+  /** Somebody wants the run of a thread to end, by other means than words or a button. */
+  stop(stop: IncomingStop): Promise<Receipt>
   /** The threads of this platform that the bot takes part in, newest first, for catching up after a restart. */
   followed(platform: PlatformName): Promise<FollowedThread[]>
 }
@@ -234,6 +236,17 @@ export interface Click {
   author: Sender
   action: string
   value: string
+  at: number
+}
+
+/** The platform's own way to stop a bot, or a reaction that means it: the same as `@bot stop`. */
+export interface IncomingStop {
+  /** The same for every delivery of the same wish. */
+  id: string
+  thread: ThreadRef
+  author: Sender
+  /** A person's message that the reaction was put on; it counts where the run answers that message. Absent: ours, or none. */
+  on?: MessageRef
   at: number
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingCommand, IncomingMessage } from '../platform/platform.ts'
+import type { IncomingCommand, IncomingMessage, IncomingStop } from '../platform/platform.ts'
 import { eventKey, numberOf, openKeys, threadKeys } from './keys.ts'
 import type { Store } from './store.ts'
 import { createTurns } from './threadStore.ts'
@@ -7,6 +7,7 @@ import { createTurns } from './threadStore.ts'
 export type InboxEvent =
   | { kind: 'message'; id: string; aliases: string[]; message: IncomingMessage }
   | { kind: 'command'; id: string; aliases: string[]; command: IncomingCommand }
+  | { kind: 'stop'; id: string; aliases: string[]; stop: IncomingStop }
 
 export interface InboxSlot {
   slot: number

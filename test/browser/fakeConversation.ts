@@ -44,6 +44,7 @@ export function fakeConversation(platform: () => ChatPlatform) {
       submissions.push(submission)
       return onSubmit(submission)
     },
+    stop: async () => ({ outcome: 'ignored' }),
     followed: async () => [],
   }
 

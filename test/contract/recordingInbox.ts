@@ -4,6 +4,7 @@ import type {
   FollowedThread,
   IncomingCommand,
   IncomingMessage,
+  IncomingStop,
   PlatformInbox,
   Receipt,
   Submission,
@@ -29,6 +30,7 @@ export interface RecordingInbox extends PlatformInbox {
   readonly submissions: Submission[]
   /** What dialogs that were sent off are answered. */
   submitAnswer: SubmitAnswer
+  readonly stops: IncomingStop[]
   followedThreads: FollowedThread[]
   /** Resolves with the first `count` messages; rejects when they do not come in time. */
   received(count: number, timeoutMs?: number): Promise<IncomingMessage[]>
@@ -55,6 +57,7 @@ export function createRecordingInbox(): RecordingInbox {
     answer: {},
     submissions: [],
     submitAnswer: {},
+    stops: [],
     followedThreads: [],
     failNext(times) {
       failures = times
@@ -84,6 +87,11 @@ export function createRecordingInbox(): RecordingInbox {
       await admit()
       inbox.submissions.push(submission)
       return inbox.submitAnswer
+    },
+    async stop(stop) {
+      await admit()
+      inbox.stops.push(stop)
+      return { outcome: 'accepted' }
     },
     followed: async () => inbox.followedThreads,
     async received(count, timeoutMs = 8_000) {
