@@ -24,6 +24,7 @@ export interface RestOptions {
   context: Context
   faults: ReturnType<typeof createFaults>
   limits: ReturnType<typeof createRateLimits> | undefined
+  anyUserAgent: boolean
   record: (request: RecordedRequest) => void
 }
 
@@ -45,7 +46,7 @@ export async function serveApi(request: IncomingMessage, response: ServerRespons
   try {
     if (!url.pathname.startsWith('/api/v10/')) throw refusals.unknownRoute()
     if (!matched) throw refusals.unknownRoute()
-    checkHeaders(request, options.token, matched.withoutToken)
+    checkHeaders(request, options, matched.withoutToken)
     parsed = await parseBody(request, raw)
     if (limit?.retryAfter !== undefined) answered = rateLimited(limit.retryAfter, limit.global)
     else if (fault && !fault.after && isRefusal(fault)) answered = await misbehave(fault)
@@ -123,8 +124,9 @@ function respond(response: ServerResponse, answer: Answer, headers: Record<strin
   response.end(body)
 }
 
-function checkHeaders(request: IncomingMessage, token: string, withoutToken: boolean) {
-  if (!/^DiscordBot \(.+,.+\)/.test(request.headers['user-agent'] ?? '')) {
+function checkHeaders(request: IncomingMessage, options: RestOptions, withoutToken: boolean) {
+  const { token, anyUserAgent } = options
+  if (!anyUserAgent && !/^DiscordBot \(.+,.+\)/.test(request.headers['user-agent'] ?? '')) {
     throw new ApiError(403, 40333, 'Internal network error: a bot names itself "DiscordBot (url, version)"')
   }
   if (!withoutToken && request.headers.authorization !== `Bot ${token}`) throw refusals.unauthorized()

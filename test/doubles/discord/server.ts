@@ -20,6 +20,8 @@ export interface DiscordDoubleOptions {
   /** The switches of the application's privileged intents. By default the message content intent is on. */
   messageContentIntent?: boolean
   heartbeatIntervalMs?: number
+  /** Lets clients in that do not name themselves as Discord asks; it may block them, and is not known to always do so. */
+  anyUserAgent?: boolean
 }
 
 /** How long `enforce_nonce` remembers: "a few minutes". */
@@ -27,6 +29,7 @@ const NONCE_WINDOW_MS = 3 * 60_000
 
 /** Starts Discord on a free port of 127.0.0.1: give `apiUrl` to the program as `DISCORD_API_URL`. */
 export async function startDiscordDouble(options: DiscordDoubleOptions = {}) {
+  const { anyUserAgent = false } = options
   const token = options.token ?? 'double-discord-token'
   let ahead = 0
   const now = () => Date.now() + ahead
@@ -63,7 +66,7 @@ export async function startDiscordDouble(options: DiscordDoubleOptions = {}) {
       return
     }
     const record = (entry: RecordedRequest) => requests.push(entry)
-    void serveApi(request, response, { token, context, faults, limits, record })
+    void serveApi(request, response, { token, context, faults, limits, anyUserAgent, record })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   port = (server.address() as AddressInfo).port

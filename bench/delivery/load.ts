@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ANSWER_MS, PIECES, startModel } from './model.ts'
+import { type Counts, openRoom, type PlatformName } from './rooms.ts'
+import { type SystemName, startSystem } from './systems.ts'
+import { type Figures, figuresOf, isWhole, look, type Watched } from './watch.ts'
+
+export interface Result extends Figures, Counts {
+  system: SystemName
+  platform: PlatformName
+  load: number
+  cpuMsPerAnswer: number
+  /** What the system itself said went wrong, at most three. */
+  problems: string[]
+}
+
+/** After the last token, so long is waited for texts that are not whole, in milliseconds. */
+const PATIENCE_MS = 95_000
+/** Nothing more is expected after so long without a change, once all is whole or given up. */
+const QUIET_MS = 2_500
+/** How long a first answer, which warms the process up, has got. */
+const WARM_UP_MS = 15_000
+
+/** Asks so many questions at once of a fresh system on a fresh platform, and watches the answers. */
+export async function runLoad(system: SystemName, platform: PlatformName, load: number): Promise<Result> {
+  const room = await openRoom(platform)
+  const { llm, tellings } = await startModel(load)
+  const model = { OPENAI_API_KEY: llm.apiKey, OPENAI_BASE_URL: llm.baseUrl, OPENAI_MODEL: 'test-model' }
+  try {
+    const running = await startSystem(system, platform, { ...room.settings, ...model })
+    try {
+      const warm = room.ask(5, 'warm up, please')
+      await until(WARM_UP_MS, () => room.shown(warm).some((text) => text.includes('Ready when you are.')))
+      await sleep(QUIET_MS)
+
+      room.begin()
+      const watched = tellings.map((telling): Watched => ({ telling, sights: [] }))
+      const byThread = new Map<string, Watched>()
+      let changedAt = performance.now()
+      // What one request changes in several steps is seen when it is done.
+      room.onShown = (thread) =>
+        queueMicrotask(() => {
+          const answer = byThread.get(thread)
+          if (!answer) return
+          changedAt = performance.now()
+          look(answer, room.shown(thread))
+        })
+      const cpuBefore = await running.cpuMs()
+      for (const [number, answer] of watched.entries())
+        byThread.set(room.ask(number, `answer ${number}, please`), answer)
+      const isTold = () => tellings.every(({ toldAt }) => toldAt.length === PIECES)
+      await until(ANSWER_MS * 2, () => isTold() || !running.alive())
+      const isOver = () =>
+        performance.now() - changedAt > QUIET_MS && (watched.every(isWhole) || running.ended.length >= load)
+      await until(PATIENCE_MS, () => isOver() || !running.alive())
+      const cpuAfter = running.alive() ? await running.cpuMs() : Number.NaN
+      const problems = [...new Set(running.problems)].slice(0, 3)
+      if (!isTold())
+        problems.unshift(
+          `${tellings.filter(({ toldAt }) => toldAt.length < PIECES).length} were not asked of the model to the end`,
+        )
+      if (!running.alive()) problems.unshift('the process ended')
+      const asked = watched.filter(({ telling }) => telling.toldAt.length > 0)
+      return {
+        ...{ system, platform, load },
+        ...figuresOf(asked),
+        ...room.counts(),
+        cpuMsPerAnswer: Math.round((cpuAfter - cpuBefore) / load),
+        problems,
+      }
+    } finally {
+      await running.stop()
+    }
+  } finally {
+    await Promise.all([room.close(), llm.close()])
+  }
+}
+
+async function until(limitMs: number, isSo: () => boolean): Promise<void> {
+  const end = performance.now() + limitMs
+  while (!isSo() && performance.now() < end) await sleep(50)
+}
