@@ -10,6 +10,7 @@ import { createDoor } from './conversation/door.ts'
 import { createParkedNotice } from './conversation/parked.ts'
 import { platformsByName } from './conversation/platforms.ts'
 import { createEditScheduler, type EditScheduler } from './delivery/editScheduler.ts'
+import { tidyUp } from './delivery/leftovers.ts'
 import { createEngine } from './engine.ts'
 import { checkModelServer, chooseModels } from './models.ts'
 import { createConsolePlatform } from './platform/console/consolePlatform.ts'
@@ -33,7 +34,7 @@ import { createUsageLedger } from './session/usage.ts'
 import { type Problem, SetupError } from './shared/errors.ts'
 import type { Log } from './shared/log.ts'
 import { createRedactor } from './shared/redact.ts'
-import type { PlatformName } from './shared/thread.ts'
+import type { PlatformName, ThreadRef } from './shared/thread.ts'
 import { wordingFor } from './shared/wording/wording.ts'
 import { startReport } from './startReport.ts'
 import { loadMcpTools } from './tool/mcpTools.ts'
@@ -85,11 +86,14 @@ export async function createApp(config: Config, log: Log): Promise<App> {
   const consolePlatform = config.console.enabled
     ? createConsolePlatform({ storage: store, log, adminName: 'You', pageUrl: () => consoleUrl })
     : null
-  const slack = config.slack ? createSlackPlatform({ ...slackOptions(config.slack), ...fixedWording, log }) : null
+  const slack = config.slack
+    ? createSlackPlatform({ ...slackOptions(config.slack), ...fixedWording, rates: config.delivery.slackLimits, log })
+    : null
   const discord = config.discord
     ? createDiscordPlatform({
         ...discordOptions(config.discord),
         commands: slashCommands(),
+        rates: config.delivery.discordLimits,
         log,
         ...fixedWording,
       })
@@ -166,6 +170,9 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     log,
   })
 
+  const deliveryOf = (thread: ThreadRef) =>
+    platforms.has(thread.platform) ? { platform: platforms.of(thread), edits: edits.get(thread.platform)! } : undefined
+
   let consoleUrl: string | null = null
   let stopping = false
   const { host, port } = config.web
@@ -208,6 +215,7 @@ export async function createApp(config: Config, log: Log): Promise<App> {
         await close()
         throw new SetupError(problems)
       }
+      await tidyUp(deliveryOf, { outbox, log })
       await scheduler.start(conversation, { concurrency: CONCURRENCY })
       const listening = await web.start()
       consoleUrl = listening.url

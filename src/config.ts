@@ -54,7 +54,12 @@ export interface Config {
   sandbox: 'auto' | 'none'
   auditors: { input: boolean; output: boolean }
   budgets: { thread: Budget; personPerDay: Budget; channelPerDay: Budget; day: Budget }
-  delivery: { toolActivity: 'full' | 'compact' | 'off'; slackStreaming: 'dm' | 'always' | 'never' }
+  delivery: {
+    toolActivity: 'full' | 'compact' | 'off'
+    slackStreaming: 'dm' | 'always' | 'never'
+    slackLimits: Limits<'edits' | 'removals' | 'posts' | 'channelPosts'>
+    discordLimits: Limits<'edits' | 'posts' | 'all'>
+  }
   locale: 'auto' | 'en' | 'zh'
   store: StoreConfig
   /** Where runs are scheduled: in this process, or by a queue that several instances share. */
@@ -123,6 +128,9 @@ export interface WorkspaceConfig {
   /** Whether commands may use the network. */
   network: boolean
 }
+
+/** How often some calls may be made: no window of `perMs` milliseconds holds more than `most`. */
+type Limits<Names extends string> = Record<Names, { most: number; perMs: number }>
 
 /** A limit that is absent is none. */
 export interface Budget {
@@ -206,7 +214,7 @@ export function loadConfig({ env, cwd, readFile = readFromDisk }: LoadOptions): 
       channelPerDay: present(file.budgets.channel_per_day),
       day: present(file.budgets.day),
     },
-    delivery: { toolActivity: file.delivery.tool_activity, slackStreaming: file.delivery.slack_streaming },
+    delivery: deliveryFrom(file.delivery),
     locale: file.locale,
     store,
     engine: engineFrom(environment, store, problems),
@@ -304,6 +312,16 @@ function mcpServerOf(server: ConfigFile['mcp_servers'][string]): McpServerConfig
   const needs = { permission, tools, ...(readOnly && { readOnly }) }
   if (server.url !== undefined) return { kind: 'http', url: server.url, headers: server.headers, ...needs }
   return { kind: 'command', command: server.command!, args: server.args, env: server.env, ...needs }
+}
+
+function deliveryFrom(file: ConfigFile['delivery']): Config['delivery'] {
+  const { channel_posts: channelPosts, ...slackLimits } = file.slack_limits
+  return {
+    toolActivity: file.tool_activity,
+    slackStreaming: file.slack_streaming,
+    slackLimits: { ...slackLimits, channelPosts },
+    discordLimits: file.discord_limits,
+  }
 }
 
 function approvalOf({ who, quorum, expires, always }: ConfigFile['approvals']): ApprovalRule {

@@ -57,6 +57,16 @@ const duration = z.string('must be a duration such as `30m`, `24h` or `7d`').tra
   return z.NEVER
 })
 
+/** `50/60s`: so many calls in any such time. */
+const rate = z.string('must be a rate such as `50/60s`').transform((written, context) => {
+  const [, most, count, unit] = written.trim().match(/^(\d+)\s*\/\s*(\d+)\s*([smh])$/) ?? []
+  const perMs = Number(count) * (UNITS[unit as keyof typeof UNITS] ?? Number.NaN)
+  if (Number(most) >= 1 && Number(most) <= 100_000 && perMs >= 1_000 && perMs <= UNITS.d)
+    return { most: Number(most), perMs }
+  context.addIssue('must be a rate such as `50/60s`: at least 1, in at least `1s`')
+  return z.NEVER
+})
+
 // The schema ------------------------------------------------------------------------------------------------------------
 
 const provider = section({
@@ -168,6 +178,17 @@ export const configSchema = section({
   delivery: section({
     tool_activity: choice('full', 'compact', 'off').prefault('full'),
     slack_streaming: choice('dm', 'always', 'never').prefault('dm'),
+    slack_limits: section({
+      edits: rate.prefault('50/60s'),
+      removals: rate.prefault('50/60s'),
+      posts: rate.prefault('300/60s'),
+      channel_posts: rate.prefault('2/2s'),
+    }).prefault({}),
+    discord_limits: section({
+      edits: rate.prefault('4/5s'),
+      posts: rate.prefault('4/5s'),
+      all: rate.prefault('46/1s'),
+    }).prefault({}),
   }).prefault({}),
   console: section({ enabled: flag(true), public_url: webAddress.nullable().prefault(null) }).prefault({}),
   locale: choice('auto', 'en', 'zh').prefault('auto'),

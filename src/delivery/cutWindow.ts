@@ -8,6 +8,10 @@ import { parseMarkdown } from '../render/markdown.ts'
 export interface CutOptions {
   limit: number
   size(markdown: string): number
+  /** How full a message has to be for any kind of place, as a share of what would fit. Default: depends on the kind. */
+  fullEnough?: number
+  /** The cut lies here or before it. Default: as far on as the text fits. */
+  within?: number
 }
 
 /** A place between two pieces: what the first ends with and the second begins with beyond the source's own text. */
@@ -40,12 +44,12 @@ const LONGEST_SEAM = 0.5
 export function cutWindow(text: string, start: number, options: CutOptions): Cut {
   const root = parseMarkdown(text).root
   const places = placesOf(root, text, start)
-  let fits = longestFit(text, start, options)
+  let fits = options.within ?? longestFit(text, start, options)
   for (;;) {
     const overflow = fits
     const at =
       tableStart(root, text, overflow, start, options) ??
-      choose(places, overflow, start) ??
+      choose(places, overflow, start, options.fullEnough) ??
       graphemeCut(root, text, overflow, start)
     const cut = seamAt(root, text, at, options.limit)
     const size = options.size(text.slice(0, at) + cut.closed)
@@ -153,13 +157,13 @@ function collectWords(
 }
 
 /** The best kind of place that leaves the message full enough; else the fullest of any kind. */
-function choose(places: Places, fits: number, start: number): number | undefined {
+function choose(places: Places, fits: number, start: number, fullEnough?: number): number | undefined {
   const room = fits - start
   let fullest: number | undefined
   for (const kind of KINDS) {
     const at = places[kind].findLast((place) => place <= fits)
     if (at === undefined) continue
-    if (at - start >= FULL_ENOUGH[kind] * room) return at
+    if (at - start >= (fullEnough ?? FULL_ENOUGH[kind]) * room) return at
     fullest = Math.max(fullest ?? 0, at)
   }
   return fullest !== undefined && fullest - start >= TOO_EMPTY * room ? fullest : undefined

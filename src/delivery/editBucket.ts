@@ -1,22 +1,21 @@
-import type { PlatformLimits } from '../platform/platform.ts'
+import type { CallLimit } from '../platform/platform.ts'
 
 /**
- * How many edits may be made now. A platform counts edits in a window; spending them as they come would leave all live
- * texts frozen for the rest of the window. So a fifth of the window's edits may come at once and the others evenly spaced:
- * no window ever holds more than the limit, wherever it begins.
+ * How many calls may be made now under one limit. This is the seam for a budget that several instances share: another
+ * implementation may hand out a leased share, as long as the shares never add up to more than the limit.
  */
-export interface EditBucket {
-  /** Milliseconds until an edit of this kind may be made. Frames leave a reserve for final texts. */
-  waitMs(kind: 'frame' | 'final'): number
-  take(): void
+export interface Bucket {
+  /**
+   * Milliseconds until a call may be made behind `ahead` others. Urgent ones may use the reserve. Asked again whenever a
+   * call has ended or the time is over, so it may be wrong about the future, but never about now.
+   */
+  waitMs(urgent: boolean, ahead?: number): number
+  /** Counts a call that starts now; the returned function says that it has been answered. */
+  take(): () => void
   /** After a refusal: nothing for `ms`, and from then on slower; the pace comes back within minutes without refusals. */
   pause(ms: number): void
 }
 
-/** The share of a window's edits that may be made at once. */
-const BURST = 0.2
-/** The share of the burst that only final texts may use. */
-const RESERVE = 0.3
 /** A refusal slows the pace to this share of it, down to the slowest. */
 const SLOW_DOWN = 0.7
 const SLOWEST = 0.25
@@ -25,12 +24,19 @@ const RECOVERY_MS = 5 * 60_000
 /** The least pause after a refusal, in milliseconds: one that names no wait must not be repeated without end. */
 const SHORTEST_PAUSE_MS = 250
 
-export function createBucket(edits: PlatformLimits['edits'], now: () => number): EditBucket {
-  if (edits.scope === 'none') return createPauses(now)
-  // Two at least: one for the live text and one in reserve.
-  const burst = Math.max(2, Math.floor(edits.edits * BURST))
-  const reserve = Math.max(1, Math.floor(burst * RESERVE))
-  const perMs = Math.max(0.2, edits.edits - burst) / edits.perMs
+/**
+ * The platform sees a call at some moment between its start and its answer. So a call is counted from its start until one
+ * window after its answer: whatever the delays on the way, no window of the platform's holds more than the limit.
+ *
+ * Spending a long window as it comes would leave all live texts frozen for the rest of it. So a limit with a `burst` gives
+ * only that many at once and the others one by one.
+ */
+export function createBucket(limit: CallLimit, now: () => number): Bucket {
+  const { most, perMs, burst = most, reserve = 0 } = limit
+  const isSpread = burst < most
+  /** When calls were answered, oldest first. */
+  let answered: number[] = []
+  let underWay = 0
   let tokens = burst
   let countedAt = now()
   let pausedUntil = -Infinity
@@ -38,24 +44,45 @@ export function createBucket(edits: PlatformLimits['edits'], now: () => number):
   let refusedAt = now()
 
   const currentPace = () => Math.min(1, pace + (1 - pace) * Math.max(0, (now() - refusedAt) / RECOVERY_MS))
+  const currentMost = () => Math.max(1, Math.floor(most * currentPace()))
+  const refillPerMs = () => ((most - burst) / perMs) * currentPace()
 
   function count(): void {
     const at = now()
-    tokens = Math.min(burst, tokens + (at - countedAt) * perMs * currentPace())
+    if (answered[0] !== undefined && answered[0] + perMs <= at) answered = answered.filter((one) => one + perMs > at)
+    if (isSpread) tokens = Math.min(burst, tokens + (at - countedAt) * refillPerMs())
     countedAt = at
   }
 
+  /** Until so many more calls fit into the window. */
+  function windowMs(wanted: number): number {
+    const missing = wanted - (currentMost() - underWay - answered.length)
+    if (missing <= 0) return 0
+    const frees = answered[missing - 1]
+    if (frees !== undefined) return frees + perMs - now()
+    return perMs * Math.ceil((missing - answered.length) / currentMost())
+  }
+
+  function spreadMs(wanted: number): number {
+    // A little over, so that rounding never wakes the timer a hair too early.
+    return tokens >= wanted - 1e-9 ? 0 : Math.ceil((wanted - tokens) / refillPerMs())
+  }
+
   return {
-    waitMs(kind) {
+    waitMs(urgent, ahead = 0) {
       count()
-      const wanted = kind === 'final' ? 1 : 1 + reserve
-      // A little over, so that rounding never wakes the timer a hair too early.
-      const refill = tokens >= wanted - 1e-9 ? 0 : Math.ceil((wanted - tokens) / (perMs * currentPace()))
-      return Math.max(refill, pausedUntil - now(), 0)
+      const kept = urgent ? 0 : Math.min(reserve, Math.min(currentMost(), burst) - 1)
+      const wanted = 1 + ahead + kept
+      return Math.max(0, windowMs(wanted), isSpread ? spreadMs(wanted) : 0, pausedUntil - now())
     },
     take() {
       count()
       tokens -= 1
+      underWay++
+      return () => {
+        underWay--
+        answered.push(now())
+      }
     },
     pause(ms) {
       count()
@@ -64,18 +91,6 @@ export function createBucket(edits: PlatformLimits['edits'], now: () => number):
       pausedUntil = Math.max(pausedUntil, now() + Math.max(SHORTEST_PAUSE_MS, ms))
       // Whatever was saved up: the platform's count is the one that is right.
       tokens = Math.min(tokens, 1)
-    },
-  }
-}
-
-/** Edits that nobody counts: only refusals hold them up. */
-function createPauses(now: () => number): EditBucket {
-  let pausedUntil = -Infinity
-  return {
-    waitMs: () => Math.max(pausedUntil - now(), 0),
-    take() {},
-    pause(ms) {
-      pausedUntil = Math.max(pausedUntil, now() + Math.max(SHORTEST_PAUSE_MS, ms))
     },
   }
 }

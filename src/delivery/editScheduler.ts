@@ -1,22 +1,46 @@
-import type { PlatformLimits } from '../platform/platform.ts'
+import type { CallLimit, LimitedCall, PlatformLimits } from '../platform/platform.ts'
 import { PlatformError } from '../shared/errors.ts'
-import { createBucket, type EditBucket } from './editBucket.ts'
+import type { ThreadRef } from '../shared/thread.ts'
+import { type Bucket, createBucket } from './editBucket.ts'
+import { createPatience, type Patience } from './patience.ts'
 import { type SetTimer, systemTimer } from './timers.ts'
+import { before, isUrgent, rank, type Urgency } from './urgency.ts'
 
 /**
- * Decides when which message is edited. Edits are counted per account or per channel, so all live texts of one platform
- * share this scheduler: final texts first, then the message whose frame has waited longest. Of a live text only the newest
- * frame exists, and of a message only one edit is ever in flight.
+ * Decides when which call for a message is made. All calls of one platform share this scheduler, because the platform
+ * counts them together: the most urgent first, then those that have waited longest. Of a live text only the newest frame
+ * exists, and of a message only one edit is ever in flight.
  */
 export interface EditScheduler {
   lane(options: LaneOptions): EditLane
-  /** Sends nothing any more; final texts that wait are rejected as `unavailable`. */
+  /**
+   * Makes a call when its budget allows, and again after each `rateLimited` for up to ten minutes; other rejections are
+   * passed on. `make` is asked right before: `null` when there is nothing to send any more, which costs nothing and
+   * resolves to `null`.
+   */
+  send<T>(call: Call, make: () => (() => Promise<T>) | null): Sending<T>
+  /** Milliseconds until such a call would be made if it was asked for now, behind those that are as urgent. */
+  waitMs(call: Call): number
+  /** For calls that outlive the run that made them; ends with the scheduler. */
+  readonly patience: Patience
+  /** Sends nothing any more; what waits is rejected as `unavailable`. */
   stop(): void
 }
 
+export interface Call {
+  method: LimitedCall
+  thread: ThreadRef
+  urgency: Urgency
+}
+
+export interface Sending<T> {
+  done: Promise<T | null>
+  /** Takes the call back if it still waits: then it resolves to `null`, or rejects with `error`. */
+  cancel(error?: PlatformError): void
+}
+
 export interface LaneOptions {
-  account: string
-  channel: string
+  thread: ThreadRef
   /**
    * Asked right before a frame is sent, for the edit with the newest text; `null` when nothing has changed. The edit may
    * reject with `rateLimited` (it is asked for again after the pause); it deals with everything else itself.
@@ -29,25 +53,33 @@ export interface EditLane {
   /** There is something new to show. */
   touch(): void
   /**
-   * Sends an edit before all frames, after the one in flight, and again after each `rateLimited`; other rejections are
-   * passed on. A frame that waits is dropped.
+   * Sends an edit before all frames (unless it is for `later`), after the one in flight, and again after each
+   * `rateLimited`; other rejections are passed on. A frame that waits is dropped.
    */
-  final<T>(send: () => Promise<T>): Promise<T>
+  final<T>(send: () => Promise<T>, urgency: Urgency): Promise<T>
+  /** Drops the frame that waits; resolves when no call is in flight. */
+  quiet(): Promise<void>
   /** Drops what waits (a final is rejected as `unavailable`); resolves when nothing is in flight. */
   rest(): Promise<void>
 }
 
-interface Final {
-  send: () => Promise<void>
-  reject: (error: unknown) => void
+/** A call that waits for its turn. */
+interface Ticket {
+  buckets: readonly Bucket[]
+  urgency: Urgency
   since: number
+  /** When it was refused first. */
+  refusedAt: number | null
+  lane: Lane | null
+  isFrame: boolean
+  make(): (() => Promise<void>) | null
+  dropped(): void
+  reject(error: unknown): void
 }
 
 interface Lane {
-  frame: LaneOptions['frame']
-  finals: Final[]
-  /** Since when a frame waits. */
-  dirtySince: number | null
+  frame: Ticket
+  finals: Set<Ticket>
   inFlight: Promise<void> | null
   /** When it was last asked for a frame or sent a final. Making a frame is work, so asking in vain counts too. */
   lastTurnAt: number
@@ -55,129 +87,215 @@ interface Lane {
 
 /** Pause after a `rateLimited` that does not say how long, in milliseconds. */
 const UNSTATED_PAUSE_MS = 5_000
+/** For how long a call is tried again that is refused for its rate, in milliseconds. */
+const LONGEST_REFUSAL_MS = 10 * 60_000
+/** How many budgets are remembered: on Discord every thread has its own, whose calls are forgotten within seconds. */
+const REMEMBERED = 5_000
 
 export function createEditScheduler(options: {
-  limits: Pick<PlatformLimits, 'edits' | 'editIntervalMs'>
-  /** Milliseconds; default the system's clock. */
+  limits: Pick<PlatformLimits, 'calls' | 'editIntervalMs'>
+  /** Milliseconds on a clock that never jumps; default the process's. */
   now?: () => number
   setTimer?: SetTimer
+  /** Makes the budget of a limit for one account, channel or thread, named by `key`. Default: this process has all of it. */
+  bucketFor?: (limit: CallLimit, key: string) => Bucket
 }): EditScheduler {
-  const { limits, now = Date.now, setTimer = systemTimer } = options
-  const groups = new Map<string, Group>()
+  const { limits, now = () => performance.now(), setTimer = systemTimer } = options
+  const { bucketFor = (limit) => createBucket(limit, now) } = options
+  const patience = createPatience(setTimer)
+  const buckets = new Map<string, Bucket>()
+  const waiting = new Set<Ticket>()
+  let cancelTimer: (() => void) | null = null
   let stopped = false
 
-  interface Group {
-    bucket: EditBucket
-    lanes: Set<Lane>
-    cancelTimer: (() => void) | null
+  /** The narrowest first: it is the one that a refusal is put down to. */
+  function bucketsFor(method: LimitedCall, thread: ThreadRef): Bucket[] {
+    const found = limits.calls
+      .map((limit, index) => ({ limit, index }))
+      .filter(({ limit }) => limit.calls.includes(method))
+      .sort((a, b) => SCOPES.indexOf(a.limit.scope) - SCOPES.indexOf(b.limit.scope))
+      .map(({ limit, index }) => bucketAt(limit, `${index}:${scopeKey(limit.scope, thread)}`))
+    return found.length > 0 ? found : [bucketAt(UNCOUNTED, `${method}:${scopeKey('account', thread)}`)]
   }
 
-  function groupOf(account: string, channel: string): Group {
-    const key = limits.edits.scope === 'account' ? account : `${account}/${channel}`
-    const known = groups.get(key)
-    if (known) return known
-    const group: Group = { bucket: createBucket(limits.edits, now), lanes: new Set(), cancelTimer: null }
-    groups.set(key, group)
-    return group
+  function bucketAt(limit: CallLimit, key: string): Bucket {
+    const bucket = buckets.get(key) ?? bucketFor(limit, key)
+    // Back in at the end: the first ones are those that were not asked for longest.
+    buckets.delete(key)
+    buckets.set(key, bucket)
+    if (buckets.size > REMEMBERED) buckets.delete(buckets.keys().next().value!)
+    return bucket
   }
 
-  /** Sends what may be sent now and sets the timer for what may be sent next. */
-  function pump(group: Group): void {
-    group.cancelTimer?.()
-    group.cancelTimer = null
-    if (stopped) return
-    for (;;) {
-      const next = nextOf(group)
-      if (next === null) return
-      if (next.inMs > 0) {
-        group.cancelTimer = setTimer(() => pump(group), next.inMs)
+  const waitOf = ({ buckets, urgency }: Ticket) => Math.max(...buckets.map((one) => one.waitMs(isUrgent(urgency))))
+
+  /** Starts what may start now and sets the timer for what may start next. */
+  function pump(): void {
+    cancelTimer?.()
+    cancelTimer = null
+    while (!stopped) {
+      let best: Ticket | null = null
+      let soonestMs = Number.POSITIVE_INFINITY
+      for (const ticket of waiting) {
+        const { lane, isFrame } = ticket
+        if (lane?.inFlight) continue
+        const restMs = lane && isFrame ? lane.lastTurnAt + limits.editIntervalMs - now() : 0
+        const inMs = Math.max(restMs, waitOf(ticket))
+        if (inMs > 0) soonestMs = Math.min(soonestMs, inMs)
+        else if (!best || before(ticket, best)) best = ticket
+      }
+      if (!best) {
+        if (soonestMs < Number.POSITIVE_INFINITY) cancelTimer = setTimer(pump, soonestMs)
         return
       }
-      start(group, next.lane)
+      start(best)
     }
   }
 
-  /** The lane whose turn it is and when; lanes with nothing to send leave the group. */
-  function nextOf(group: Group): { lane: Lane; inMs: number } | null {
-    let best: { lane: Lane; inMs: number; since: number; final: boolean } | null = null
-    for (const lane of group.lanes) {
-      if (lane.inFlight) continue
-      const final = lane.finals[0]
-      if (!final && lane.dirtySince === null) {
-        group.lanes.delete(lane)
-        continue
-      }
-      const pause = final ? 0 : Math.max(0, lane.lastTurnAt + limits.editIntervalMs - now())
-      const inMs = Math.max(pause, group.bucket.waitMs(final ? 'final' : 'frame'))
-      const since = final ? final.since : lane.dirtySince!
-      const before =
-        best === null ||
-        (final !== undefined && !best.final) ||
-        (best.final === (final !== undefined) && (inMs < best.inMs || (inMs === best.inMs && since < best.since)))
-      if (before && !(best?.final && !final)) best = { lane, inMs, since, final: final !== undefined }
+  function start(ticket: Ticket): void {
+    const { lane } = ticket
+    waiting.delete(ticket)
+    const send = ticket.make()
+    if (lane) lane.lastTurnAt = now()
+    lane?.finals.delete(ticket)
+    if (!send) {
+      ticket.dropped()
+      return
     }
-    return best
-  }
-
-  function start(group: Group, lane: Lane): void {
-    const final = lane.finals.shift()
-    const send = final ? final.send : lane.frame()
-    lane.dirtySince = null
-    lane.lastTurnAt = now()
-    if (!send) return
-    group.bucket.take()
-    lane.inFlight = send()
-      .catch((error: unknown) => {
-        if (!(error instanceof PlatformError) || error.kind !== 'rateLimited') return final?.reject(error)
-        group.bucket.pause(error.retryAfterMs ?? UNSTATED_PAUSE_MS)
-        if (final && !stopped) lane.finals.unshift(final)
-        else if (final) final.reject(error)
-        else lane.dirtySince ??= now()
-        group.lanes.add(lane)
-      })
+    const answered = ticket.buckets.map((bucket) => bucket.take())
+    const call = send()
+      .catch((error: unknown) => refused(ticket, error))
       .finally(() => {
-        lane.inFlight = null
-        pump(group)
+        for (const one of answered) one()
+        if (lane) lane.inFlight = null
+        pump()
       })
+    if (lane) lane.inFlight = call
+  }
+
+  function refused(ticket: Ticket, error: unknown): void {
+    const isRate = error instanceof PlatformError && error.kind === 'rateLimited'
+    if (isRate) ticket.buckets[0]!.pause(error.retryAfterMs ?? UNSTATED_PAUSE_MS)
+    ticket.refusedAt ??= now()
+    const isLast = !isRate || stopped || now() - ticket.refusedAt > LONGEST_REFUSAL_MS
+    // A frame is worth nothing beside a final.
+    const isStale = ticket.isFrame && ticket.lane!.finals.size > 0
+    if (isLast) ticket.reject(error)
+    else if (!isStale) {
+      if (!ticket.isFrame) ticket.lane?.finals.add(ticket)
+      waiting.add(ticket)
+    }
+  }
+
+  /** A call that is to be made once: a post, a removal, a final edit. */
+  function enqueue<T>(call: Call, lane: Lane | null, make: () => (() => Promise<T>) | null) {
+    let cancel = (_error?: PlatformError) => {}
+    const done = new Promise<T | null>((resolve, reject) => {
+      if (stopped) return reject(stoppedError())
+      const ticket: Ticket = {
+        buckets: bucketsFor(call.method, call.thread),
+        urgency: call.urgency,
+        since: now(),
+        refusedAt: null,
+        lane,
+        isFrame: false,
+        make() {
+          const send = make()
+          return send && (async () => resolve(await send()))
+        },
+        dropped: () => resolve(null),
+        reject,
+      }
+      cancel = (error) => {
+        if (!waiting.delete(ticket)) return
+        lane?.finals.delete(ticket)
+        if (error) reject(error)
+        else resolve(null)
+      }
+      lane?.finals.add(ticket)
+      waiting.add(ticket)
+      pump()
+    })
+    return { done, cancel: (error?: PlatformError) => cancel(error) }
+  }
+
+  function lane({ thread, frame }: LaneOptions): EditLane {
+    const own: Lane = {
+      frame: {
+        buckets: bucketsFor('edit', thread),
+        ...{ urgency: 'live', since: 0, refusedAt: null, isFrame: true },
+        make: frame,
+        dropped() {},
+        reject() {},
+        get lane() {
+          return own
+        },
+      },
+      finals: new Set(),
+      inFlight: null,
+      lastTurnAt: -Infinity,
+    }
+    const quiet = async () => {
+      waiting.delete(own.frame)
+      while (own.inFlight) await own.inFlight
+      // One that was refused meanwhile waits again.
+      waiting.delete(own.frame)
+    }
+    return {
+      touch() {
+        if (stopped || own.finals.size > 0 || waiting.has(own.frame)) return
+        own.frame.since = now()
+        own.frame.refusedAt = null
+        waiting.add(own.frame)
+        pump()
+      },
+      async final<T>(send: () => Promise<T>, urgency: Urgency) {
+        waiting.delete(own.frame)
+        return (await enqueue({ method: 'edit', thread, urgency }, own, () => send).done) as T
+      },
+      quiet,
+      async rest() {
+        for (const ticket of own.finals) {
+          waiting.delete(ticket)
+          ticket.reject(stoppedError())
+        }
+        own.finals.clear()
+        await quiet()
+      },
+    }
   }
 
   return {
-    lane({ account, channel, frame }) {
-      const lane: Lane = { frame, finals: [], dirtySince: null, inFlight: null, lastTurnAt: -Infinity }
-      const group = groupOf(account, channel)
-      return {
-        touch() {
-          if (stopped || lane.finals.length > 0) return
-          lane.dirtySince ??= now()
-          group.lanes.add(lane)
-          pump(group)
-        },
-        final<T>(send: () => Promise<T>): Promise<T> {
-          return new Promise<T>((resolve, reject) => {
-            if (stopped) return reject(stoppedError())
-            lane.dirtySince = null
-            lane.finals.push({ send: async () => resolve(await send()), reject, since: now() })
-            group.lanes.add(lane)
-            pump(group)
-          })
-        },
-        async rest() {
-          lane.dirtySince = null
-          for (const { reject } of lane.finals.splice(0)) reject(stoppedError())
-          while (lane.inFlight) await lane.inFlight
-        },
-      }
+    lane,
+    patience,
+    send: (call, make) => enqueue(call, null, make),
+    waitMs(call) {
+      const waits = bucketsFor(call.method, call.thread).map((bucket) => {
+        let ahead = 0
+        for (const one of waiting) if (one.buckets.includes(bucket) && rank(one) <= rank(call)) ahead++
+        return bucket.waitMs(isUrgent(call.urgency), ahead)
+      })
+      return Math.max(...waits)
     },
     stop() {
       stopped = true
-      for (const group of groups.values()) {
-        group.cancelTimer?.()
-        for (const lane of group.lanes) for (const { reject } of lane.finals.splice(0)) reject(stoppedError())
-      }
+      patience.end()
+      cancelTimer?.()
+      cancelTimer = null
+      for (const ticket of waiting) ticket.reject(stoppedError())
+      waiting.clear()
     },
   }
 }
 
-function stoppedError(): PlatformError {
+const SCOPES: CallLimit['scope'][] = ['thread', 'channel', 'account', 'bot']
+/** Calls that nobody counts: only refusals hold them up. */
+const UNCOUNTED: CallLimit = { calls: [], most: Number.POSITIVE_INFINITY, perMs: 1, scope: 'account' }
+
+function scopeKey(scope: CallLimit['scope'], { account, channel, thread = channel }: ThreadRef): string {
+  return { bot: '', account, channel: `${account}/${channel}`, thread: `${account}/${thread}` }[scope]
+}
+
+export function stoppedError(): PlatformError {
   return new PlatformError('unavailable', 'stopped', 'the program is stopping')
 }

@@ -2,13 +2,24 @@ import type { ChatPlatform, MessageBody } from '../platform/platform.ts'
 import { messageOf, PlatformError } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import type { MessageRef } from '../shared/thread.ts'
+import { cutBehindShown, isVisible, piecesWithCuts } from './forcedCuts.ts'
 import { liveFrame } from './liveFrame.ts'
 import { createLiveMessage, type LiveMessage, type LiveMessageParts } from './liveMessage.ts'
-import { type Cursor, cursorAfter, nextPiece, START, splitMarkdown } from './splitMarkdown.ts'
+import type { ForcedCut } from './outbox.ts'
+import { type Cursor, cursorAfter, nextPiece, type Piece, START, splitMarkdown } from './splitMarkdown.ts'
 
 /**
  * The text of one step of a run, over as many messages as it takes. While it grows, only its last message is live; what
  * stands in those before it is decided. The whole text is cut at the same places.
+ *
+ * Where many texts grow at once, edits run out, but posts have a budget of their own. When an edit would have to wait and a
+ * post would not, then instead of being edited
+ * - a message that shows a good part ends there, and the text goes on in a new message below it. Until there is time to
+ *   edit the upper one, it goes on looking live, and its last words may stand in both;
+ * - a message that shows next to nothing is posted anew, and goes when there is time;
+ * - a message that shows its whole text stays as it is until there is time to take its live mark away.
+ * Such cuts are in the outbox before anything that depends on them, and so is what is left for later: a process that ends
+ * between any two steps leaves a thread that the next one brings to the same text, once.
  */
 export interface LiveText {
   add(piece: string): void
@@ -23,6 +34,8 @@ export interface LiveText {
   rest(): Promise<void>
 }
 
+/** An edit that comes within this time is waited for, in milliseconds. */
+const EDIT_PATIENCE_MS = 1_500
 /** How often a text that the platform finds too long is cut in half again. */
 const HALVINGS = 3
 
@@ -40,6 +53,8 @@ export function createLiveText(
   /** The length of the text at which the next look for a decided piece is worth it. */
   let nextLook = options.limit
   let settling = false
+  /** Cuts that the budget forced so far. */
+  let forced: ForcedCut[] = []
 
   function message(index: number): LiveMessage {
     messages[index] ??= createLiveMessage(`${key}/${index}`, parts)
@@ -55,15 +70,56 @@ export function createLiveText(
         nextLook = text.length + options.limit / 16
         return
       }
+      if (goOnBelow()) continue
       if (piece.markdown.trim() !== '') {
         const body: MessageBody = { markdown: piece.markdown.trim(), kind: 'answer' }
+        const way = messages[current]?.shownNow() && isEditSlow() ? 'anew' : 'edit'
         message(current++)
-          .put(body)
+          .put(body, way)
           .catch((error: unknown) => log.warn({ error, key }, `a part was not shown: ${messageOf(error)}`))
       }
       cursor = next
       nextLook = cursor.from + options.limit
     }
+  }
+
+  /** True when posting would make a final text visible, and editing would not for some time. */
+  function isEditSlow(): boolean {
+    const { edits, thread } = parts
+    const editMs = edits.waitMs({ method: 'edit', thread, urgency: 'final' })
+    return editMs > EDIT_PATIENCE_MS && editMs > 2 * edits.waitMs({ method: 'post', thread, urgency: 'final' })
+  }
+
+  /** Ends the live message with what it shows, if an edit would have to wait: the next one begins there. */
+  function goOnBelow(): boolean {
+    const shown = messages[current]?.shownNow()
+    const cut = shown && isEditSlow() ? cutBehindShown(text, cursor, shown.markdown, options) : null
+    if (!cut) return false
+    const { at, closed, next } = cut
+    const markdown = (cursor.reopened + text.slice(cursor.from, at) + closed).trim()
+    message(current++).show(() => ({ markdown, kind: 'answer' }))
+    forced.push(cut)
+    cursor = { from: at, reopened: next }
+    nextLook = at + options.limit
+    return true
+  }
+
+  /** The pieces of the whole text; cuts that the budget forces, now or earlier, are noted before anybody relies on them. */
+  async function piecesOf(markdown: string): Promise<Piece[]> {
+    const stored = await parts.outbox.cuts(key)
+    if (stored?.length === markdown.length) return piecesWithCuts(markdown, options, stored.cuts)
+    const shown = await messages[current]?.shown()
+    const { at = 0 } = forced.at(-1) ?? {}
+    const cuts = markdown.startsWith(text.slice(0, at)) ? forced : []
+    const pieces = piecesWithCuts(markdown, options, cuts)
+    const live = pieces[current]
+    if (shown && live && live.from === cursor.from && !isVisible(live.markdown, live.closed, shown.markdown)) {
+      const cut = isEditSlow() ? cutBehindShown(markdown, live, shown.markdown, options) : null
+      if (cut) cuts.push(cut)
+    }
+    if (cuts.length === 0) return pieces
+    await parts.outbox.cut(key, { length: markdown.length, cuts })
+    return piecesWithCuts(markdown, options, cuts)
   }
 
   /** The newest frame of the live message; `null` while there is nothing to show. */
@@ -78,10 +134,19 @@ export function createLiveText(
     return { markdown, kind: 'answer', live: true, ...(parts.liveButtons && { buttons: parts.liveButtons }) }
   }
 
+  /** Settles a message in the way that makes its text visible soonest. */
+  function settleSoon(index: number, body: MessageBody, closed: string): Promise<MessageRef> {
+    const one = message(index)
+    const shown = one.shownNow()
+    if (!shown || !isEditSlow()) return one.settle(body)
+    if (!body.buttons && isVisible(body.markdown, closed, shown.markdown)) return one.settle(body, 'later')
+    return one.settle(body, index === messages.length - 1 ? 'anew' : 'edit')
+  }
+
   /** One message of the whole text; a refusal as too long is answered by cutting it smaller. */
-  async function settlePart(index: number, body: MessageBody): Promise<MessageRef[]> {
+  async function settlePart(index: number, body: MessageBody, closed: string): Promise<MessageRef[]> {
     try {
-      return [await message(index).settle(body)]
+      return [await settleSoon(index, body, closed)]
     } catch (error) {
       if (!(error instanceof PlatformError) || error.kind !== 'tooLong') throw error
       return settleSmaller(index, body)
@@ -131,16 +196,18 @@ export function createLiveText(
       cursor = START
       current = 0
       nextLook = options.limit
+      forced = []
     },
     async settle(markdown, last) {
       settling = true
-      const bodies = splitMarkdown(markdown, options).map(
-        (piece): MessageBody => ({ markdown: piece.trim(), kind: 'answer' }),
-      )
-      if (bodies.length > 0) Object.assign(bodies.at(-1)!, last)
+      const pieces = await piecesOf(markdown)
       const refs: MessageRef[] = []
-      for (const [index, body] of bodies.entries()) refs.push(...(await settlePart(index, body)))
-      await removeFrom(bodies.length)
+      for (const [index, piece] of pieces.entries()) {
+        const body: MessageBody = { markdown: piece.markdown.trim(), kind: 'answer' }
+        if (index === pieces.length - 1) Object.assign(body, last)
+        refs.push(...(await settlePart(index, body, piece.closed)))
+      }
+      await removeFrom(pieces.length)
       return refs
     },
     async end(footer) {

@@ -5,9 +5,10 @@ import type { SetTimer } from './timers.ts'
 export interface Patience {
   /**
    * Calls until it succeeds. `rateLimited` is waited out, `unavailable` tried again a few times; anything else, and the
-   * last failure, is passed on. `inDoubt` tells the call that an earlier attempt may have taken effect.
+   * last failure, is passed on. `inDoubt` tells the call that an earlier attempt may have taken effect. A `paced` call waits
+   * for rate limits itself, as those of the edit scheduler do.
    */
-  persist<T>(call: (inDoubt: boolean) => Promise<T>): Promise<T>
+  persist<T>(call: (inDoubt: boolean) => Promise<T>, options?: { paced: boolean }): Promise<T>
   /** Ends all waiting: what waits is rejected with its last failure. */
   end(): void
 }
@@ -37,7 +38,7 @@ export function createPatience(setTimer: SetTimer): Patience {
   }
 
   return {
-    async persist(call) {
+    async persist(call, { paced } = { paced: false }) {
       let inDoubt = false
       let waited = 0
       for (let failures = 0; ; ) {
@@ -53,7 +54,7 @@ export function createPatience(setTimer: SetTimer): Patience {
                 ? PAUSES_MS[failures++]
                 : undefined
           waited += ms ?? 0
-          if (ms === undefined || waited > LONGEST_WAIT_MS) throw error
+          if (ms === undefined || (paced && error.kind === 'rateLimited') || waited > LONGEST_WAIT_MS) throw error
           await pause(ms)
           if (ended) throw error
         }

@@ -54,14 +54,32 @@ export interface PlatformLimits {
   /** The longest text of one message that can be posted and edited. */
   text: number
   unit: 'codePoints' | 'utf16' | 'bytes'
-  /** Starting budget for edits of live text: `edits` per `perMs`, counted per account and method or per channel. */
-  edits: { edits: number; perMs: number; scope: 'account' | 'channel' | 'none' }
+  /** How often what may be called. A call counts against every limit that names it; without any, nobody counts. */
+  calls: readonly CallLimit[]
   /** Shortest pause between two edits of one message, in milliseconds. */
   editIntervalMs: number
   /** The largest file in bytes. */
   fileBytes: number
   /** What a dialog can hold: `characters` is the most that one field takes, in UTF-16 units. */
   dialog: { fields: number; characters: number }
+}
+
+export type LimitedCall = 'post' | 'edit' | 'remove'
+
+/** No window of `perMs` milliseconds, wherever it begins, holds more than `most` calls. */
+export interface Rate {
+  most: number
+  perMs: number
+}
+
+export interface CallLimit extends Rate {
+  calls: readonly LimitedCall[]
+  /** What is counted together: all of the bot, a workspace or server, a channel, or a thread (Discord: one is a channel). */
+  scope: 'bot' | 'account' | 'channel' | 'thread'
+  /** How many may be made at once; the others are spread evenly over the window. Default `most`. */
+  burst?: number
+  /** How many are kept for cards and final texts. Default 0. */
+  reserve?: number
 }
 
 /** A channel in which a thread can be opened. */

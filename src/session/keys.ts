@@ -31,6 +31,13 @@ export const eventKey = (id: string): string => `event/${part(id)}`
 
 export const outboxKey = (thread: string, key: string): string => `outbox/${part(thread)}/${part(key)}`
 
+/** Where a text was cut, and what is still to be done with a message. */
+export const cutsKey = (thread: string, key: string): string => `cuts/${part(thread)}/${part(key)}`
+export const leftoverKeys = {
+  all: (thread: string) => `leftover/${part(thread)}/`,
+  message: (thread: string, key: string) => `leftover/${part(thread)}/${part(key)}`,
+}
+
 /** `null` stands for calls outside of any thread. */
 export const resultKey = (thread: string | null, id: string): string => `result/${part(thread ?? '-')}/${part(id)}`
 

@@ -1,8 +1,13 @@
-import type { MessageRef } from '../shared/thread.ts'
-import { outboxKey } from './keys.ts'
+import type { MessageBody } from '../platform/platform.ts'
+import type { MessageRef, ThreadRef } from '../shared/thread.ts'
+import { cutsKey, leftoverKeys, outboxKey } from './keys.ts'
 import type { Store } from './store.ts'
 
 type Entry = { state: 'intended' } | { state: 'posted' | 'settled'; ref: MessageRef }
+type Cuts = { length: number; cuts: readonly { at: number; closed: string; next: string }[] }
+type Leftover = { key: string; thread: ThreadRef; ref: MessageRef; body: MessageBody | null }
+
+const PAGE = 500
 
 /**
  * Delivery's outbox over a store: what `delivery/outbox.ts` asks for (a test holds the two together; the rooms don't import
@@ -30,5 +35,22 @@ export function createOutbox(store: Store, threadKey = '') {
     },
 
     forget: (key: string): Promise<void> => store.delete(at(key)),
+
+    cut: (key: string, cuts: Cuts): Promise<void> => store.set<Cuts>(cutsKey(threadKey, key), cuts),
+    cuts: (key: string): Promise<Cuts | undefined> => store.get<Cuts>(cutsKey(threadKey, key)),
+
+    leave: (one: Leftover): Promise<void> => store.set<Leftover>(leftoverKeys.message(threadKey, one.key), one),
+    leftover: (key: string) => store.get<Leftover>(leftoverKeys.message(threadKey, key)),
+    tidied: (key: string): Promise<void> => store.delete(leftoverKeys.message(threadKey, key)),
+
+    async leftovers(): Promise<Leftover[]> {
+      const found: Leftover[] = []
+      for (let after: string | undefined; ; ) {
+        const keys = await store.list(leftoverKeys.all(threadKey), { ...(after && { after }), limit: PAGE })
+        for (const one of await store.getMany<Leftover>(keys)) if (one) found.push(one)
+        after = keys.at(-1)
+        if (keys.length < PAGE) return found
+      }
+    },
   }
 }

@@ -91,7 +91,7 @@ export function bornProcess(store: Store, plan: Plan, clock: { now: number }, br
   const mirrors = createMirrors(store)
   const approvals = breakage.approvals?.(sound, store) ?? sound
   const platforms = platformsByName([worldPlatform(store)])
-  const edits = createEditScheduler({ limits: { edits: { edits: 1e6, perMs: 1, scope: 'none' }, editIntervalMs: 0 } })
+  const edits = createEditScheduler({ limits: { calls: [], editIntervalMs: 0 } })
   const wordingOf = () => wordingFor('en')
   const common = { log: silentLog, now }
   const cards = createCards({
@@ -216,7 +216,7 @@ function worldPlatform(store: Store): ChatPlatform {
   return {
     name: 'slack',
     limits: {
-      ...{ text: 4_000, unit: 'utf16', edits: { edits: 1e6, perMs: 1, scope: 'none' }, editIntervalMs: 0 },
+      ...{ text: 4_000, unit: 'utf16', calls: [], editIntervalMs: 0 },
       ...{ fileBytes: 1e6, dialog: { fields: 9, characters: 3_000 } },
     },
     start: async () => {},

@@ -53,7 +53,21 @@ describe('without any setting', () => {
       sandbox: 'auto',
       auditors: { input: false, output: false },
       budgets: { thread: {}, personPerDay: {}, channelPerDay: {}, day: {} },
-      delivery: { toolActivity: 'full', slackStreaming: 'dm' },
+      delivery: {
+        toolActivity: 'full',
+        slackStreaming: 'dm',
+        slackLimits: {
+          edits: { most: 50, perMs: 60_000 },
+          removals: { most: 50, perMs: 60_000 },
+          posts: { most: 300, perMs: 60_000 },
+          channelPosts: { most: 2, perMs: 2_000 },
+        },
+        discordLimits: {
+          edits: { most: 4, perMs: 5_000 },
+          posts: { most: 4, perMs: 5_000 },
+          all: { most: 46, perMs: 1_000 },
+        },
+      },
       locale: 'auto',
       store: { kind: 'sqlite', path: '/home/data/toycoder.sqlite' },
       engine: { kind: 'embedded' },
@@ -302,7 +316,7 @@ workspaces: { web: { path: ../web, channels: [C1], network: true }, api: { path:
 sandbox: none
 auditors: { input: true }
 budgets: { thread: { usd: 5 }, person_per_day: { tokens: 2000000 }, channel_per_day: { usd: 0.5, tokens: 7 }, day: }
-delivery: { tool_activity: off, slack_streaming: never }
+delivery: { tool_activity: off, slack_streaming: never, slack_limits: { edits: 25/60s, channel_posts: 1/1s }, discord_limits: { all: 20 / 1s } }
 console: { enabled: false, public_url: https://bot.example.com }
 locale: zh
 `.replace('tool_activity: off', 'tool_activity: "off"')
@@ -347,7 +361,12 @@ locale: zh
         channelPerDay: { usd: 0.5, tokens: 7 },
         day: {},
       },
-      delivery: { toolActivity: 'off', slackStreaming: 'never' },
+      delivery: {
+        toolActivity: 'off',
+        slackStreaming: 'never',
+        slackLimits: { edits: { most: 25, perMs: 60_000 }, channelPosts: { most: 1, perMs: 1_000 } },
+        discordLimits: { all: { most: 20, perMs: 1_000 } },
+      },
       console: { enabled: false, publicUrl: 'https://bot.example.com' },
       locale: 'zh',
     })

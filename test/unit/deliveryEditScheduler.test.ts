@@ -1,19 +1,25 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createEditScheduler } from '../../src/delivery/editScheduler.ts'
+import type { CallLimit } from '../../src/platform/platform.ts'
 import { PlatformError } from '../../src/shared/errors.ts'
+import type { ThreadRef } from '../../src/shared/thread.ts'
 import { createClock } from './deliverySimulation.ts'
 
-function setUp(edits: { edits: number; perMs: number; scope: 'account' | 'channel' | 'none' }, editIntervalMs = 1_000) {
+const threadIn = (channel: string, thread = '1.0'): ThreadRef => ({
+  ...{ platform: 'slack', account: 'T1', id: `${channel}:${thread}`, channel, thread },
+})
+
+function setUp(calls: CallLimit[], editIntervalMs = 1_000) {
   const clock = createClock()
-  const scheduler = createEditScheduler({ limits: { edits, editIntervalMs }, now: clock.now, setTimer: clock.setTimer })
+  const scheduler = createEditScheduler({ limits: { calls, editIntervalMs }, now: clock.now, setTimer: clock.setTimer })
   const sent: { name: string; at: number }[] = []
   const note = (name: string) => async () => void sent.push({ name, at: clock.now() })
-  const lane = (name: string, channel = 'C1') => scheduler.lane({ account: 'T1', channel, frame: () => note(name) })
+  const lane = (name: string, channel = 'C1') => scheduler.lane({ thread: threadIn(channel), frame: () => note(name) })
   return { clock, scheduler, sent, note, lane }
 }
-const SLACK = { edits: 50, perMs: 60_000, scope: 'account' } as const
-const DISCORD = { edits: 5, perMs: 5_000, scope: 'channel' } as const
+const SLACK: CallLimit[] = [{ calls: ['edit'], most: 50, perMs: 60_000, scope: 'account', burst: 10, reserve: 3 }]
+const DISCORD: CallLimit[] = [{ calls: ['edit'], most: 4, perMs: 5_000, scope: 'channel', reserve: 1 }]
 const refusal = (retryAfterMs: number) => new PlatformError('rateLimited', 'ratelimited', 'slow down', { retryAfterMs })
 
 describe('the edit scheduler', () => {
@@ -26,11 +32,11 @@ describe('the edit scheduler', () => {
           for (const one of lanes) one.touch()
           await clock.advance(500)
         }
-        const finals = Promise.all(lanes.map((one, n) => one.final(note(`final ${n}`))))
+        const finals = Promise.all(lanes.map((one, n) => one.final(note(`final ${n}`), 'final')))
         await clock.until(finals)
         for (const { at } of sent) {
-          const inWindow = sent.filter((other) => other.at >= at && other.at < at + limit.perMs)
-          expect(inWindow.length).toBeLessThanOrEqual(limit.edits)
+          const inWindow = sent.filter((other) => other.at >= at && other.at < at + limit[0]!.perMs)
+          expect(inWindow.length).toBeLessThanOrEqual(limit[0]!.most)
         }
       }),
       { numRuns: 10 },
@@ -59,7 +65,7 @@ describe('the edit scheduler', () => {
     }
     const at = clock.now()
     one.touch()
-    await clock.until(other.final(note('final')))
+    await clock.until(other.final(note('final'), 'final'))
     expect(sent.at(-1)).toEqual({ name: 'final', at })
   })
 
@@ -71,7 +77,7 @@ describe('the edit scheduler', () => {
   })
 
   it('edits one message no more often than its interval says', async () => {
-    const { clock, sent, lane } = setUp({ edits: 1, perMs: 1, scope: 'none' }, 3_000)
+    const { clock, sent, lane } = setUp([], 3_000)
     const one = lane('a')
     for (let tick = 0; tick < 100; tick++) {
       one.touch()
@@ -84,8 +90,7 @@ describe('the edit scheduler', () => {
     const { clock, scheduler } = setUp(SLACK, 1_000)
     let asked = 0
     const one = scheduler.lane({
-      account: 'T1',
-      channel: 'C1',
+      thread: threadIn('C1'),
       frame: () => {
         asked++
         return null
@@ -98,25 +103,21 @@ describe('the edit scheduler', () => {
     expect(asked).toBe(5)
   })
 
-  it.each([SLACK, { edits: 1, perMs: 1, scope: 'none' } as const])(
-    'waits after a refusal that names no wait: $scope',
-    async (limit) => {
-      const { clock, scheduler } = setUp(limit, 0)
-      let tries = 0
-      const one = scheduler.lane({
-        account: 'T1',
-        channel: 'C1',
-        frame: () => async () => {
-          tries++
-          throw refusal(0)
-        },
-      })
-      one.touch()
-      await clock.advance(10_000)
-      expect(tries).toBeGreaterThan(1)
-      expect(tries).toBeLessThanOrEqual(41)
-    },
-  )
+  it.each([[SLACK], [[]]])('waits after a refusal that names no wait: %j', async (limit) => {
+    const { clock, scheduler } = setUp(limit, 0)
+    let tries = 0
+    const one = scheduler.lane({
+      thread: threadIn('C1'),
+      frame: () => async () => {
+        tries++
+        throw refusal(0)
+      },
+    })
+    one.touch()
+    await clock.advance(10_000)
+    expect(tries).toBeGreaterThan(1)
+    expect(tries).toBeLessThanOrEqual(41)
+  })
 
   it('has one edit in flight per message, and the final after it', async () => {
     const { clock, scheduler } = setUp(SLACK, 10)
@@ -128,11 +129,11 @@ describe('the edit scheduler', () => {
       order.push(name)
       inFlight--
     }
-    const one = scheduler.lane({ account: 'T1', channel: 'C1', frame: () => send('frame', 800) })
+    const one = scheduler.lane({ thread: threadIn('C1'), frame: () => send('frame', 800) })
     one.touch()
     await clock.advance(50)
     one.touch()
-    await clock.until(one.final(send('final', 5)))
+    await clock.until(one.final(send('final', 5), 'final'))
     await clock.advance(10_000)
     expect(order).toEqual(['frame', 'final'])
   })
@@ -141,8 +142,7 @@ describe('the edit scheduler', () => {
     const { clock, scheduler, sent, lane, note } = setUp(SLACK, 10)
     let refuse = true
     const one = scheduler.lane({
-      account: 'T1',
-      channel: 'C1',
+      thread: threadIn('C1'),
       frame: () => async () => {
         if (refuse) {
           refuse = false
@@ -164,12 +164,12 @@ describe('the edit scheduler', () => {
   it('passes on what a final meets, and rejects those that wait when it stops', async () => {
     const { clock, scheduler, lane, note } = setUp(SLACK)
     const gone = new PlatformError('notFound', 'message_not_found', 'gone')
-    await expect(clock.until(lane('a').final(() => Promise.reject(gone)))).rejects.toBe(gone)
-    const stuck = lane('b').final(() => Promise.reject(refusal(60_000)))
+    await expect(clock.until(lane('a').final(() => Promise.reject(gone), 'final'))).rejects.toBe(gone)
+    const stuck = lane('b').final(() => Promise.reject(refusal(60_000)), 'final')
     await clock.advance(100)
     scheduler.stop()
     await expect(clock.until(stuck)).rejects.toMatchObject({ kind: 'unavailable' })
-    await expect(lane('c').final(note('c'))).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(lane('c').final(note('c'), 'final')).rejects.toMatchObject({ kind: 'unavailable' })
     expect(clock.pending()).toBe(0)
   })
 })

@@ -1,4 +1,4 @@
-import type { Outbox, OutboxEntry } from '../../src/delivery/outbox.ts'
+import type { Leftover, Outbox, OutboxEntry, StoredCuts } from '../../src/delivery/outbox.ts'
 import type { SetTimer } from '../../src/delivery/timers.ts'
 import type { ChatPlatform, MessageBody, PlatformLimits } from '../../src/platform/platform.ts'
 import { PlatformError } from '../../src/shared/errors.ts'
@@ -85,7 +85,7 @@ export function createSimulatedPlatform(
   const limits: PlatformLimits = {
     text: 400,
     unit: 'utf16',
-    edits: { edits: 50, perMs: 60_000, scope: 'account' },
+    calls: [{ calls: ['edit'], most: 50, perMs: 60_000, scope: 'account', burst: 10, reserve: 3 }],
     editIntervalMs: 1_000,
     fileBytes: 1_000_000,
     dialog: { fields: 5, characters: 4_000 },
@@ -171,6 +171,8 @@ export function createSimulatedPlatform(
 
 export function createMemoryOutbox() {
   const entries = new Map<string, OutboxEntry>()
+  const cuts = new Map<string, StoredCuts>()
+  const leftovers = new Map<string, Leftover>()
   const outbox: Outbox = {
     find: async (key) => entries.get(key),
     intend: async (key) => void entries.set(key, { state: 'intended' }),
@@ -181,6 +183,12 @@ export function createMemoryOutbox() {
       entries.set(key, { state: 'settled', ref: entry.ref })
     },
     forget: async (key) => void entries.delete(key),
+    cut: async (key, stored) => void cuts.set(key, stored),
+    cuts: async (key) => cuts.get(key),
+    leave: async (one) => void leftovers.set(one.key, one),
+    leftover: async (key) => leftovers.get(key),
+    leftovers: async () => [...leftovers.values()],
+    tidied: async (key) => void leftovers.delete(key),
   }
-  return { outbox, entries }
+  return { outbox, entries, cuts, leftovers }
 }

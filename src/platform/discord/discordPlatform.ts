@@ -4,7 +4,7 @@ import { PlatformError, SetupError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { MessageRef, ThreadRef } from '../../shared/thread.ts'
 import { type Wording, wordingFor } from '../../shared/wording/wording.ts'
-import type { ChatPlatform, MessageBody, Place, PlatformLimits, PostOptions } from '../platform.ts'
+import type { CallLimit, ChatPlatform, MessageBody, Place, PlatformLimits, PostOptions, Rate } from '../platform.ts'
 import { type CommandSpec, notInGuild, registerCommands } from './commands.ts'
 import { connect, createClient } from './connection.ts'
 import { createDiscordApi } from './discordApi.ts'
@@ -21,18 +21,41 @@ import { createThreads } from './threads.ts'
 
 const START_LIMIT_MS = 30_000
 
+/** How often what may be called, where that is not what Discord was seen to take: a share, for a bot that runs several times. */
+export interface DiscordRates {
+  /** Edits in a thread, which is a channel of its own. Default 4 in 5 seconds. */
+  edits: Rate
+  /** Posts in a thread. Default 4 in 5 seconds. */
+  posts: Rate
+  /** All calls of the bot that are counted here. Default 46 a second. */
+  all: Rate
+}
+
 /**
- * Text counts code points. Of the 5 edits in 5 s that a channel was seen to have, one slot stays free: at zero, discord.js
- * holds back the next message too.
+ * Of the 5 edits and 5 posts in 5 s that a channel was seen to have, one slot each stays free: at zero, discord.js holds back
+ * the next call of both kinds. Of the 50 calls a second that a bot has, some stay free for what is not counted here.
  */
-const LIMITS: PlatformLimits = {
+const RATES: DiscordRates = {
+  edits: { most: 4, perMs: 5_000 },
+  posts: { most: 4, perMs: 5_000 },
+  all: { most: 46, perMs: 1_000 },
+}
+
+const LIMITS: Omit<PlatformLimits, 'calls'> = {
   text: 2_000,
   unit: 'codePoints',
-  edits: { edits: 4, perMs: 5_000, scope: 'channel' },
   editIntervalMs: 1_300,
   fileBytes: FILE_BYTES,
   // A modal takes five inputs of 4,000 characters (facts/discord.md, components).
   dialog: { fields: 5, characters: 4_000 },
+}
+
+function callLimits({ edits, posts, all }: DiscordRates): CallLimit[] {
+  return [
+    { calls: ['edit'], ...edits, scope: 'thread', reserve: 1 },
+    { calls: ['post'], ...posts, scope: 'thread' },
+    { calls: ['post', 'edit', 'remove'], ...all, scope: 'bot', reserve: Math.floor(all.most / 10) },
+  ]
 }
 
 export interface DiscordOptions {
@@ -53,6 +76,7 @@ export interface DiscordOptions {
   requestTimeoutMs?: number
   /** Milliseconds until the person who clicked is told that it takes longer; 2 s, of the 3 s that Discord gives. */
   answerWithinMs?: number
+  rates?: Partial<DiscordRates>
 }
 
 /** Discord as a chat platform, on discord.js. */
@@ -93,7 +117,7 @@ export function createDiscordPlatform(options: DiscordOptions): ChatPlatform {
 
   return {
     name: 'discord',
-    limits: LIMITS,
+    limits: { ...LIMITS, calls: callLimits({ ...RATES, ...options.rates }) },
     size: discordSize,
 
     async start(inbox) {

@@ -4,7 +4,7 @@ import { SLACK_LIMITS, slackSize } from '../../render/slack.ts'
 import { messageOf, PlatformError, SetupError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import { type Wording, wordingFor } from '../../shared/wording/wording.ts'
-import type { ChatPlatform, PlatformInbox, PlatformLimits } from '../platform.ts'
+import type { CallLimit, ChatPlatform, PlatformInbox, PlatformLimits, Rate } from '../platform.ts'
 import { boltLogger } from './boltLogger.ts'
 import { createCalls } from './calls.ts'
 import { viewOf } from './dialog.ts'
@@ -19,6 +19,25 @@ import { createSocket, type SlackSocket } from './socket.ts'
 import { uploadFile } from './uploading.ts'
 import { createUserGroups } from './userGroups.ts'
 import { whisper } from './whisper.ts'
+
+/** How often what may be called, where that is not what Slack documents: a share of it, for a bot that runs several times. */
+export interface SlackRates {
+  /** `chat.update` in a workspace. Default 50 a minute. */
+  edits: Rate
+  /** `chat.delete` in a workspace. Default 50 a minute. */
+  removals: Rate
+  /** `chat.postMessage` in a workspace. Default 300 a minute. */
+  posts: Rate
+  /** `chat.postMessage` in a channel. Default 2 in 2 seconds. */
+  channelPosts: Rate
+}
+
+const RATES: SlackRates = {
+  edits: { most: 50, perMs: 60_000 },
+  removals: { most: 50, perMs: 60_000 },
+  posts: { most: 300, perMs: 60_000 },
+  channelPosts: { most: 2, perMs: 2_000 },
+}
 
 export interface SlackOptions {
   /** `xoxb-…`. */
@@ -38,6 +57,7 @@ export interface SlackOptions {
   callTimeoutMs?: number
   /** How long `start` waits for a Socket Mode connection, in milliseconds; default 30,000. */
   startTimeoutMs?: number
+  rates?: Partial<SlackRates>
 }
 
 export type SlackPlatform = ChatPlatform & {
@@ -48,18 +68,32 @@ export type SlackPlatform = ChatPlatform & {
 /**
  * - `text`: what `chat.update` takes as `text`. The `markdown` block, which is what people see, could hold 12,000
  *   characters, but then notifications, screen readers and search would get less than the whole.
- * - `edits`: `chat.update` is a tier 3 method, 50 a minute for all threads of the workspace together. One live message
- *   takes 40 of them; Slack advises to go slower still when several are live, which the edit scheduler's sharing does.
+ * - `calls`: `chat.update` and `chat.delete` are tier 3 methods, 50 a minute for all threads of the workspace together.
+ *   `chat.postMessage` takes one a second in a channel, with short bursts, and several hundred a minute in a workspace.
+ * - `editIntervalMs`: one live message could be edited so often for half a minute; where several are live, they share.
  * - `fileBytes`: Slack's limit for a file.
  * - `dialog`: a view holds 100 blocks, an input 3,000 characters.
  */
-const LIMITS: PlatformLimits = {
+const LIMITS: Omit<PlatformLimits, 'calls'> = {
   text: SLACK_LIMITS.text,
   unit: 'utf16',
-  edits: { edits: 50, perMs: 60_000, scope: 'account' },
-  editIntervalMs: 1_500,
+  editIntervalMs: 1_200,
   fileBytes: 1_000_000_000,
   dialog: { fields: 90, characters: 3_000 },
+}
+
+function callLimits({ edits, removals, posts, channelPosts }: SlackRates): CallLimit[] {
+  return [
+    { calls: ['edit'], ...edits, scope: 'account', burst: share(edits, 0.2), reserve: share(edits, 0.06) },
+    { calls: ['remove'], ...removals, scope: 'account', burst: share(removals, 0.2) },
+    { calls: ['post'], ...channelPosts, scope: 'channel' },
+    { calls: ['post'], ...posts, scope: 'account', burst: share(posts, 0.33), reserve: share(posts, 0.03) },
+  ]
+}
+
+/** A part of a limit, at least one call. */
+function share({ most }: Rate, part: number): number {
+  return Math.max(1, Math.floor(most * part))
 }
 
 /** Where Slack's requests arrive in HTTP mode. */
@@ -126,7 +160,7 @@ export function createSlackPlatform(options: SlackOptions): SlackPlatform {
 
   return {
     name: 'slack',
-    limits: LIMITS,
+    limits: { ...LIMITS, calls: callLimits({ ...RATES, ...options.rates }) },
     size: slackSize,
 
     async start(inbox) {
