@@ -104,7 +104,12 @@ async function discordRoom(): Promise<Room> {
   const channels = Array.from({ length: CHANNELS }, (_, n) => double.channel(`bench-${n}`))
   let since = 0
   const room: Room = {
-    settings: { DISCORD_TOKEN: double.token, DISCORD_API_URL: double.apiUrl, DISCORD_GUILD_ID: double.guildId },
+    settings: {
+      DISCORD_TOKEN: double.token,
+      DISCORD_API_URL: double.apiUrl,
+      DISCORD_GUILD_ID: double.guildId,
+      DISCORD_APPLICATION_ID: double.botId,
+    },
     ask: (number, text) => double.mention(people[number % PEOPLE]!, channels[number % CHANNELS]!, text).id,
     onShown: () => {},
     shown: (thread) =>

@@ -111,6 +111,9 @@ export function openThread(
       reactions: [],
       id: world.snowflake(),
       type: 21,
+      // Nothing stands in it, so it names nobody.
+      mentions: [],
+      mention_everyone: false,
       channel_id: thread.id,
       content: '',
       attachments: [],
