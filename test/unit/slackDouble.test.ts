@@ -151,7 +151,7 @@ describe('the Slack double', () => {
     slack.world.onShown = (_, message) => shown.push(message.text)
     const { ts } = await call('chat.startStream', { ...thread, ...recipient, markdown_text: 'One ' })
     const stream = { channel: 'C0DEV', ts }
-    await call('chat.appendStream', { ...stream, chunks: [{ type: 'markdown_text', text: 'two ' }] })
+    await call('chat.appendStream', { ...stream, markdown_text: 'two ' })
     expect(await call('chat.update', { ...stream, text: 'x' })).toMatchObject({ error: 'streaming_state_conflict' })
     const both = { ...stream, markdown_text: 'x', chunks: [] }
     expect(await call('chat.appendStream', both)).toMatchObject({

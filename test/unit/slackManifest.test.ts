@@ -14,13 +14,15 @@ describe('manifest.yml', () => {
     expect(scopes).toEqual([...ALL_SCOPES].sort())
   })
 
-  test('hears mentions and every kind of conversation', () => {
+  test('hears mentions, every kind of conversation, and every way to stop', () => {
     expect(manifest.settings.event_subscriptions.bot_events).toEqual([
+      'agent_session_stopped',
       'app_mention',
       'message.channels',
       'message.groups',
       'message.im',
       'message.mpim',
+      'reaction_added',
     ])
   })
 
@@ -42,6 +44,9 @@ describe('manifest.yml', () => {
     expect(info.name.length).toBeLessThanOrEqual(35)
     expect(info.description.length).toBeLessThanOrEqual(140)
     expect(features.bot_user.display_name.length).toBeLessThanOrEqual(80)
+    const { agent_description: agent, suggested_prompts: prompts } = features.agent_view
+    expect(agent.length).toBeLessThanOrEqual(300)
+    expect(prompts.length).toBeLessThanOrEqual(4)
     for (const { command } of features.slash_commands) expect(command.length).toBeLessThanOrEqual(32)
   })
 })

@@ -4,6 +4,7 @@ import type { IncomingMessage } from '../platform.ts'
 import { incomingCommand, incomingMessage, type SlackCommand, type SlackMessageEvent } from './inbound.ts'
 import { hearInteractions, type InteractingOptions } from './interacting.ts'
 import { privately } from './payload.ts'
+import { incomingStop, isStopEvent, type SlackStopEvent, type Threads } from './stops.ts'
 
 export interface HearingOptions extends InteractingOptions {
   token: string
@@ -12,6 +13,7 @@ export interface HearingOptions extends InteractingOptions {
   logger: Logger
   /** Sees each message before it goes to the inbox. */
   onMessage(message: IncomingMessage): void
+  threads: Threads
 }
 
 export interface Hearing {
@@ -31,6 +33,7 @@ export function hear(options: HearingOptions): Hearing {
   /** An event of the Events API. Rejects when the inbox did not take it: then it is not acknowledged and comes again. */
   async function deliver(body: { event?: { type?: string }; event_id?: string }): Promise<void> {
     const { event, event_id: eventId } = body
+    if (isStopEvent(event)) return deliverStop(event)
     if (event?.type !== 'message' && event?.type !== 'app_mention') return
     const message = incomingMessage(event as SlackMessageEvent, eventId, context)
     if (!message) return
@@ -47,6 +50,11 @@ export function hear(options: HearingOptions): Hearing {
         .tell(thread, author.id, receipt.text)
         .catch((error: unknown) => log.warn({ error }, 'a refusal could not be said'))
     }
+  }
+
+  async function deliverStop(event: SlackStopEvent): Promise<void> {
+    const stop = await incomingStop(event, context, options.threads)
+    if (stop) await inbox.stop(stop)
   }
 
   /** Everything from Slack passes here. What rejects is not acknowledged, and Slack tries again where it does so at all. */

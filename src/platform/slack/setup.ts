@@ -19,7 +19,7 @@ export const REQUIRED_SCOPES = [
 ] as const
 
 /** Without these something small is missing; that is said once in the log. */
-export const WANTED_SCOPES = ['files:read', 'im:write', 'usergroups:read'] as const
+export const WANTED_SCOPES = ['assistant:write', 'files:read', 'im:write', 'reactions:read', 'usergroups:read'] as const
 
 const SCOPES_MEND =
   'Add them under "OAuth & Permissions" (manifest.yml lists them all) and install the app to the workspace again.'

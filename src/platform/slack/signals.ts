@@ -4,7 +4,10 @@ import type { MessageRef, ThreadRef } from '../../shared/thread.ts'
 import type { Reaction } from '../platform.ts'
 import type { SlackCalls } from './calls.ts'
 import { rootOf } from './inbound.ts'
-import { slackCodeOf } from './slackErrors.ts'
+import { createMemory } from './memory.ts'
+import { createSessions, type Sessions } from './sessions.ts'
+import { isNotToBeHad, slackCodeOf } from './slackErrors.ts'
+import { createTurns } from './turns.ts'
 
 const EMOJI: Record<Reaction, string> = {
   working: 'eyes',
@@ -14,29 +17,21 @@ const EMOJI: Record<Reaction, string> = {
 }
 const ALL = Object.keys(EMOJI) as Reaction[]
 
-/** Answers that mean that this workspace or app will not get the feature, however often it is asked. */
-const NOT_TO_BE_HAD = new Set([
-  'unknown_method',
-  'method_deprecated',
-  'feature_not_enabled',
-  'missing_scope',
-  'not_allowed_token_type',
-  'not_authorized',
-  'no_permission',
-  'access_denied',
-  'team_access_not_granted',
-])
-
-/** The signs of life beside messages: reactions and "is working". All of it best effort: nothing here ever rejects. */
+/** The signs of life beside messages: reactions, "is working", sessions. All of it best effort: nothing here ever rejects. */
 export interface Signals {
-  react(ref: MessageRef, reaction: Reaction | null): Promise<void>
+  react(thread: ThreadRef, ref: MessageRef, reaction: Reaction | null): Promise<void>
   status(thread: ThreadRef, text: string | null): Promise<void>
+  sessions: Sessions
   /** A message that has just come in carries no reaction of ours yet. */
   fresh(ref: MessageRef): void
 }
 
 export function createSignals(calls: SlackCalls, log: Log): Signals {
+  const sessions = createSessions(calls, log)
+  const inTurn = createTurns()
   const reactions = createMemory<Reaction | null>(2_000)
+  /** Threads whose status was set and not taken away. */
+  const shown = new Set<string>()
   let reactionsWork = true
   let statusWorks = true
 
@@ -49,7 +44,7 @@ export function createSignals(calls: SlackCalls, log: Log): Signals {
     } catch (error) {
       const code = slackCodeOf(error) ?? ''
       if (code === 'already_reacted' || code === 'no_reaction') return
-      if (NOT_TO_BE_HAD.has(code)) {
+      if (isNotToBeHad(code)) {
         reactionsWork = false
         log.warn({ code }, 'Slack allows the bot no reactions; it goes on without')
       } else {
@@ -58,8 +53,24 @@ export function createSignals(calls: SlackCalls, log: Log): Signals {
     }
   }
 
+  async function show(thread: ThreadRef, status: string): Promise<void> {
+    if (!statusWorks) return
+    try {
+      await calls.write('assistant.threads.setStatus', (client) =>
+        client.assistant.threads.setStatus({ channel_id: thread.channel, thread_ts: rootOf(thread), status }),
+      )
+    } catch (error) {
+      const code = slackCodeOf(error) ?? ''
+      if (!isNotToBeHad(code)) return
+      statusWorks = false
+      log.info({ code }, 'Slack shows no status for this app; it goes on without')
+    }
+  }
+
   return {
-    async react(ref, reaction) {
+    sessions,
+    async react(thread, ref, reaction) {
+      if (reaction === 'waiting') void sessions.set(thread, 'suspended')
       const key = `${ref.channel}:${ref.id}`
       const before = reactions.get(key)
       if (before === reaction) return
@@ -72,38 +83,16 @@ export function createSignals(calls: SlackCalls, log: Log): Signals {
       ])
     },
     async status(thread, text) {
-      if (!statusWorks) return
-      try {
-        await calls.write('assistant.threads.setStatus', (client) =>
-          client.assistant.threads.setStatus({
-            channel_id: thread.channel,
-            thread_ts: rootOf(thread),
-            status: text ?? '',
-          }),
-        )
-      } catch (error) {
-        const code = slackCodeOf(error) ?? ''
-        if (!NOT_TO_BE_HAD.has(code)) return
-        statusWorks = false
-        log.info({ code }, 'Slack shows no status for this app; it goes on without')
-      }
+      void sessions.set(thread, text === null ? 'active' : 'processing')
+      const wasShown = shown.has(thread.id)
+      if (text === null) shown.delete(thread.id)
+      else shown.add(thread.id)
+      // One after another: a renewal that is late must not come after the end.
+      if (text !== null || wasShown) await inTurn(thread.id, () => show(thread, text ?? ''))
     },
     fresh(ref) {
       const key = `${ref.channel}:${ref.id}`
       if (reactions.get(key) === undefined) reactions.set(key, null)
-    },
-  }
-}
-
-/** A map that forgets what was set longest ago. */
-function createMemory<T>(most: number) {
-  const entries = new Map<string, T>()
-  return {
-    get: (key: string) => entries.get(key),
-    set(key: string, value: T) {
-      entries.delete(key)
-      entries.set(key, value)
-      if (entries.size > most) entries.delete(entries.keys().next().value!)
     },
   }
 }

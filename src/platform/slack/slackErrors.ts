@@ -58,6 +58,23 @@ const MENDS: Record<string, (bot: string) => string> = {
 const RIGHT_IS_MISSING =
   /^(restricted_action|posting_to_|slack_connect_|no_permission|access_denied|accesslimited|not_allowed|team_access|org_login|enterprise_is|ekm_|no_access|feature_not_enabled|not_authorized|thread_locked|user_not_visible)/
 
+/** Answers that mean that this workspace or app will not get the feature, however often it is asked. */
+const NOT_TO_BE_HAD = new Set([
+  'unknown_method',
+  'method_deprecated',
+  'feature_not_enabled',
+  'missing_scope',
+  'not_allowed_token_type',
+  'not_authorized',
+  'no_permission',
+  'access_denied',
+  'team_access_not_granted',
+])
+
+export function isNotToBeHad(code: string): boolean {
+  return NOT_TO_BE_HAD.has(code)
+}
+
 /** Network failures that say for sure that the request never left. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
 

@@ -16,6 +16,7 @@ import { createPosting } from './posting.ts'
 import { identify } from './setup.ts'
 import { createSignals } from './signals.ts'
 import { createSocket, type SlackSocket } from './socket.ts'
+import { createThreads } from './stops.ts'
 import { uploadFile } from './uploading.ts'
 import { createUserGroups } from './userGroups.ts'
 import { whisper } from './whisper.ts'
@@ -127,6 +128,7 @@ export function createSlackPlatform(options: SlackOptions): SlackPlatform {
   const people = createPeople(calls.reader, self, now, groups.of)
   const posting = createPosting(calls, self)
   const signals = createSignals(calls, log)
+  const threads = createThreads(calls, () => self().team)
 
   /** Opens the way in: a socket that is not connected yet, or the handler that the web server calls. */
   function entrance(): Receiver {
@@ -148,7 +150,11 @@ export function createSlackPlatform(options: SlackOptions): SlackPlatform {
       inbox,
       log,
       logger,
-      onMessage: ({ ref }) => signals.fresh(ref),
+      onMessage({ ref, thread }) {
+        signals.fresh(ref)
+        threads.note(ref, thread)
+      },
+      threads,
       wordsFor: (personId) => options.wording ?? wordingFor(people.localeOf(personId)),
       tell: (thread, personId, text, token) => whisper(calls, log, thread, personId, text, { ...(token && { token }) }),
       async openDialog(triggerId, dialog, thread) {
@@ -177,11 +183,20 @@ export function createSlackPlatform(options: SlackOptions): SlackPlatform {
       await socket?.close()
     },
 
-    ...posting,
+    async open(place, body, postOptions) {
+      const { thread, ref } = await posting.open(place, body, postOptions)
+      threads.note(ref, thread)
+      return { thread, ref }
+    },
+    async post(thread, body, postOptions) {
+      const ref = await posting.post(thread, body, postOptions)
+      threads.note(ref, thread)
+      return ref
+    },
     edit: (_thread, ref, body) => posting.edit(ref, body),
     remove: (_thread, ref) => posting.remove(ref),
     upload: (thread, file, postOptions) => uploadFile(calls, self().userId, thread, file, postOptions),
-    react: (_thread, ref, reaction) => signals.react(ref, reaction),
+    react: signals.react,
     status: signals.status,
     whisper: (where, personId, markdown, options) => whisper(calls, log, where, personId, markdown, options),
     history: (thread, before, limit) =>

@@ -1,6 +1,7 @@
 import { checkBlocks } from './blocks.ts'
 import type { Methods } from './methods.ts'
 import { messages, Refusal, required, text } from './request.ts'
+import { isStreaming } from './streams.ts'
 import { type Fields, type SlackChannel, type SlackMessage, type World, wireMessage } from './world.ts'
 
 const CONTENT = ['text', 'blocks', 'attachments', 'markdown_text', 'metadata', 'mrkdwn', 'parse', 'link_names']
@@ -43,8 +44,9 @@ export const chatMethods: Methods = {
     run(args, { world }) {
       const channel = visibleChannel(world, required(args, 'channel'))
       const message = ownMessage(world, channel, required(args, 'ts'), 'cant_update_message')
-      if (message.streamingSince !== undefined) throw new Refusal('streaming_state_conflict')
+      if (isStreaming(world, message)) throw new Refusal('streaming_state_conflict')
       const content = contentOf(args, 4_000)
+      delete message.stream
       // Text without blocks takes the old blocks away; metadata stays unless given.
       world.change(
         channel,
@@ -158,7 +160,7 @@ function contentOf(args: Fields, longestText: number): { text: string; blocks?: 
   return { text: plain, ...(blocks ? { blocks: blocks as Fields[] } : {}) }
 }
 
-function metadataOf(value: unknown): Fields {
+export function metadataOf(value: unknown): Fields {
   const metadata = value as { event_type?: unknown; event_payload?: unknown }
   const flat = Object.values((metadata.event_payload ?? {}) as Fields).every((field) => typeof field !== 'object')
   if (typeof metadata.event_type !== 'string' || typeof metadata.event_payload !== 'object' || !flat) {

@@ -17,6 +17,7 @@ import { clientMsgId, createWorld, type Fields, type SlackChannel, type SlackMes
 /** Scopes of the bot token unless a test takes some away: those of manifest.yml. */
 export const ALL_SCOPES = [
   'app_mentions:read',
+  'assistant:write',
   'channels:history',
   'chat:write',
   'commands',
@@ -26,6 +27,7 @@ export const ALL_SCOPES = [
   'im:history',
   'im:write',
   'mpim:history',
+  'reactions:read',
   'reactions:write',
   'usergroups:read',
   'users:read',
@@ -75,7 +77,11 @@ export interface SlackDouble {
   openView(user: string): OpenView | undefined
   /** Somebody types into the open modal, by block id, and sends it off. It closes if it is acknowledged without errors. */
   submitView(user: string, typed: Record<string, string>): Promise<Delivery>
-  /** Lets so many milliseconds pass for triggers. */
+  /** Somebody puts a reaction on a message. The app hears of it if it may read reactions. */
+  react(user: string, channel: string, ts: string, name: string): void
+  /** Somebody presses Slack's own Stop in a thread: its streams end, and the app hears of it if it is subscribed. */
+  pressStop(user: string, channel: string, threadTs: string): void
+  /** Lets so many milliseconds pass for triggers and streams. */
   passTime(ms: number): void
   /** Somebody changes a message of theirs. `text` is raw. */
   editMessage(channel: string, ts: string, text: string): void
@@ -86,7 +92,8 @@ export interface SlackDouble {
   expireResponseUrls(): void
 
   thread(channel: string, ts: string): SlackMessage[]
-  threadText(channel: string, ts: string): string
+  /** With `viewer`: as this person sees it. */
+  threadText(channel: string, ts: string, viewer?: string): string
   /** A page that looks like Slack's thread view; with `viewer`, also what only this person sees. */
   renderThreadHtml(channel: string, ts: string, viewer?: string): string
   close(): Promise<void>
@@ -250,7 +257,32 @@ export async function startSlackDouble(): Promise<SlackDouble> {
       views.answered(user, delivery.acknowledged, delivery.response)
       return delivery
     },
-    passTime: views.passTime,
+    react(user, channel, ts, name) {
+      const message = messageOf(channel, ts)
+      userOf(user)
+      const reaction = message.reactions.find((one) => one.name === name)
+      if (reaction) reaction.users.push(user)
+      else message.reactions.push({ name, users: [user] })
+      if (!tokens.scopes.has('reactions:read')) return
+      const item = { type: 'message', channel, ts }
+      const authorship = message.user ? { item_user: message.user } : {}
+      world.onEvent({ type: 'reaction_added', user, reaction: name, ...authorship, item, event_ts: world.nextTs() })
+    },
+    pressStop(user, channel, threadTs) {
+      const streams = world.thread(channel, threadTs).flatMap(({ ts, stream }) => (stream ? [{ ts, stream }] : []))
+      for (const { stream } of streams) stream.isStopped = true
+      if (!world.agent.hearsStop) return
+      world.onEvent({
+        type: 'agent_session_stopped',
+        ...{ channel, user, thread_ts: threadTs },
+        streaming_message_ts: streams.map(({ ts }) => ts),
+        event_ts: world.nextTs(),
+      })
+    },
+    passTime(ms) {
+      views.passTime(ms)
+      world.passTime(ms)
+    },
     editMessage(channel, ts, text) {
       const message = messageOf(channel, ts)
       world.change(channelOf(channel), message, { text }, message.user ?? '')
@@ -260,7 +292,7 @@ export async function startSlackDouble(): Promise<SlackDouble> {
     expireResponseUrls: responseUrls.expire,
 
     thread: world.thread,
-    threadText: (channel, ts) => threadText(world, channel, ts),
+    threadText: (channel, ts, viewer) => threadText(world, channel, ts, viewer),
     renderThreadHtml: (channel, ts, viewer) =>
       renderThreadHtml(world, channel, ts, viewer === undefined ? undefined : { user: viewer, view: views.of(viewer) }),
     async close() {

@@ -1,10 +1,14 @@
+import { textFor } from './streams.ts'
 import type { Ephemeral, Fields, SlackMessage, World } from './world.ts'
 
-/** A thread as a person would read it, one line or more a message: `name: words`, small print, buttons, files. */
-export function threadText(world: World, channel: string, ts: string): string {
+/**
+ * A thread as a person would read it, one line or more a message: `name: words`, small print, buttons, files. With `viewer`:
+ * as this person does, before whom a stream may not grow.
+ */
+export function threadText(world: World, channel: string, ts: string, viewer?: string): string {
   return world
     .thread(channel, ts)
-    .map((message) => messageText(world, message))
+    .map((message) => messageText(world, { ...message, text: textFor(world, message, viewer) }))
     .join('\n')
 }
 

@@ -4,6 +4,7 @@ import { conversationMethods } from './conversationMethods.ts'
 import { createFaults, createRateLimits, type Fault, type Faults, type RateLimits, slow } from './faults.ts'
 import type { Method, Methods } from './methods.ts'
 import { answerJson, messages, Refusal, readArguments, readBody } from './request.ts'
+import { sessionMethods } from './sessionMethods.ts'
 import { streamMethods } from './streamMethods.ts'
 import { userGroupMethods } from './userGroupMethods.ts'
 import type { Fields, World } from './world.ts'
@@ -52,6 +53,7 @@ export function createWebApi(
   const methods: Methods = {
     ...chatMethods,
     ...streamMethods,
+    ...sessionMethods,
     ...conversationMethods,
     ...userGroupMethods,
     ...further,

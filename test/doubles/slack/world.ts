@@ -38,9 +38,23 @@ export interface SlackMessage {
   edited?: { user: string; ts: string }
   files?: SlackFile[]
   clientMsgId?: string
-  /** Open for `chat.appendStream` since then, on the clock of `performance.now()`. */
-  streamingSince?: number
+  /** It was begun by `chat.startStream` and not stopped by `chat.stopStream`. */
+  stream?: Stream
   reactions: { name: string; users: string[] }[]
+}
+
+export interface Stream {
+  /** On the clock of `World.now`. */
+  since: number
+  /** What it holds, in bytes as Slack weighs them. */
+  weight: number
+  /** Whether it grows by `markdown_text` or by chunks; it can't change. */
+  mode?: 'text' | 'chunks'
+  /** In channels: the one person who sees it grow. Others see what it began with until it is stopped. */
+  recipient?: string
+  first: string
+  /** Somebody pressed Stop. */
+  isStopped?: true
 }
 
 export interface SlackFile {
@@ -83,6 +97,14 @@ export interface World {
   readonly userGroups: Map<string, Set<string>>
   /** What `assistant.threads.setStatus` shows now, by `CHANNEL:THREAD_TS`. */
   readonly statuses: Map<string, string>
+  /** The state of each agent session, by `CHANNEL:THREAD_TS`. */
+  readonly sessions: Map<string, string>
+  /** Whether the app is declared as an agent, and subscribed to `agent_session_stopped`. */
+  readonly agent: { isDeclared: boolean; hearsStop: boolean }
+  /** Milliseconds on a clock that tests can put forward. */
+  now(): number
+  /** Lets so many milliseconds pass for streams. */
+  passTime(ms: number): void
   /** Everybody the bot's messages have notified by a mention. */
   readonly notified: { channel: string; thread: string; who: string }[]
   /** Called with each event of the Events API that the app is to hear of. */
@@ -104,6 +126,7 @@ export interface World {
 /** A workspace: people, channels, messages, and the events that follow from what happens in it. */
 export function createWorld(app: AppIdentity): World {
   let lastMicros = 0
+  let passed = 0
 
   const world: World = {
     app,
@@ -112,6 +135,12 @@ export function createWorld(app: AppIdentity): World {
     ephemerals: [],
     userGroups: new Map(),
     statuses: new Map(),
+    sessions: new Map(),
+    agent: { isDeclared: true, hearsStop: true },
+    now: () => performance.now() + passed,
+    passTime(ms) {
+      passed += ms
+    },
     notified: [],
     onEvent: () => {},
     onShown: () => {},
