@@ -147,6 +147,22 @@ describe('the Discord double refuses what Discord refuses', () => {
     expect((await post('5')).status).toBe(200)
   })
 
+  test('more than three edits of old messages in six seconds, and more than two names in ten minutes', async () => {
+    const { double, call, post } = await api({ rateLimits: true })
+    const { id } = (await post('0')).body
+    const edit = () => call('PATCH', `/channels/${double.channelId}/messages/${id}`, { content: 'x' })
+    expect((await edit()).headers.get('x-ratelimit-limit')).toBe('5')
+    double.advance(3_600_001)
+    for (let n = 0; n < 3; n++) expect((await edit()).status).toBe(200)
+    expect(await edit()).toMatchObject({ status: 429, body: { code: 30046, global: false } })
+    const thread = (await call('POST', `/channels/${double.channelId}/messages/${id}/threads`, { name: 'a' })).body
+    const rename = (name: string) => call('PATCH', `/channels/${thread.id}`, { name })
+    expect([(await rename('b')).status, (await rename('c')).status, (await rename('d')).status]).toEqual([
+      200, 200, 429,
+    ])
+    expect((await call('PATCH', `/channels/${thread.id}`, { archived: true })).status).toBe(200)
+  })
+
   test('what the bot has no right to', async () => {
     const { double, call, post } = await api()
     const { id } = (await post('x')).body

@@ -1,6 +1,8 @@
 /**
  * Rate limits as Discord was observed to apply them: creating and editing messages share one `X-RateLimit-Bucket` value but are
- * counted apart, per channel; reactions one per 250 ms; the rest generously. All bots share 50 requests a second.
+ * counted apart, per channel; edits of messages older than an hour and names of channels are rarer still; reactions one per
+ * 250 ms; the rest generously. A bot has 50 requests a second, in which answers to interactions do not count
+ * (facts/discord.md b and its table of routes).
  */
 
 interface Rule {
@@ -17,6 +19,10 @@ const RULES: Record<string, Rule> = {
   'DELETE /channels/:id/messages/:id/reactions/:emoji/@me': { bucket: 'reactions', limit: 1, windowMs: 250 },
   'POST /channels/:id/messages/:id/threads': { bucket: 'threads', limit: 50, windowMs: 300_000 },
 }
+const OLD_EDIT: Rule = { bucket: 'old-messages', limit: 3, windowMs: 6_000 }
+/** The error code of a 429 for one edit too many of an old message. */
+const OLD_EDITS_CODE = 30046
+const RENAME: Rule = { bucket: 'names', limit: 2, windowMs: 600_000 }
 const OTHERS: Omit<Rule, 'bucket'> = { limit: 50, windowMs: 1_000 }
 const GLOBAL = { limit: 50, windowMs: 1_000 }
 
@@ -25,6 +31,13 @@ export interface RateVerdict {
   /** Seconds to wait; absent when the request may pass. */
   retryAfter?: number
   global: boolean
+  code?: number
+}
+
+/** What of a request decides, beside its route, by which rule it is counted. */
+export interface Counted {
+  editsOldMessage: boolean
+  renames: boolean
 }
 
 interface Counter {
@@ -48,10 +61,12 @@ export function createRateLimits(now: () => number) {
 
   return {
     /** Counts one request of `route` (ids replaced) on its major parameter (channel, guild or webhook). */
-    take(route: string, major: string): RateVerdict {
-      const rule = RULES[route] ?? { bucket: route, ...OTHERS }
-      const own = count(`${route}|${major}`, rule.limit, rule.windowMs)
-      const global = own.over ? undefined : count('global', GLOBAL.limit, GLOBAL.windowMs)
+    take(route: string, major: string, { editsOldMessage, renames }: Counted): RateVerdict {
+      const special = editsOldMessage ? OLD_EDIT : renames ? RENAME : undefined
+      const rule = special ?? RULES[route] ?? { bucket: route, ...OTHERS }
+      const own = count(`${special?.bucket ?? route}|${major}`, rule.limit, rule.windowMs)
+      const isFree = /^\w+ \/(interactions|webhooks)\//.test(route)
+      const global = own.over || isFree ? undefined : count('global', GLOBAL.limit, GLOBAL.windowMs)
       const wait = Math.max(0, (global?.over ? global.resetAt : own.resetAt) - now()) / 1000
       const headers: Record<string, string> = {
         'x-ratelimit-limit': String(rule.limit),
@@ -65,7 +80,8 @@ export function createRateLimits(now: () => number) {
       headers['retry-after'] = String(Math.ceil(retryAfter))
       headers['x-ratelimit-scope'] = global?.over ? 'global' : 'user'
       if (global?.over) headers['x-ratelimit-global'] = 'true'
-      return { headers, retryAfter, global: global?.over ?? false }
+      const code = own.over && editsOldMessage ? { code: OLD_EDITS_CODE } : {}
+      return { headers, retryAfter, global: global?.over ?? false, ...code }
     },
   }
 }

@@ -4,7 +4,7 @@ import { ApiError, refusals } from './apiError.ts'
 import type { ApiRequest, Context } from './context.ts'
 import type { createFaults, Fault } from './faults.ts'
 import type { UploadedFile } from './messageBody.ts'
-import type { createRateLimits } from './rateLimits.ts'
+import type { Counted, createRateLimits, RateVerdict } from './rateLimits.ts'
 import { routes } from './routes.ts'
 
 /** One request, as tests look at it afterwards. */
@@ -28,6 +28,9 @@ export interface RestOptions {
   record: (request: RecordedRequest) => void
 }
 
+const EDIT = 'PATCH /channels/:id/messages/:id'
+/** From this age on, edits of a message are limited more. */
+const OLD_MS = 3_600_000
 const REQUEST_BYTES = 25 * 1024 * 1024
 
 /** Serves `/api/v10`: headers, rate limits, faults, then the route. */
@@ -40,7 +43,7 @@ export async function serveApi(request: IncomingMessage, response: ServerRespons
   const matched = match(method, path)
   const route = matched?.name ?? `${method} ${path}`
   const fault = faults.take(route)
-  const limit = limits?.take(route, `${path.split('/')[1]}/${path.split('/')[2]}`)
+  let limit: RateVerdict | undefined
   let answered: Answer
   let parsed: { body: Record<string, unknown>; files: UploadedFile[] } = { body: {}, files: [] }
   try {
@@ -48,7 +51,12 @@ export async function serveApi(request: IncomingMessage, response: ServerRespons
     if (!matched) throw refusals.unknownRoute()
     checkHeaders(request, options, matched.withoutToken)
     parsed = await parseBody(request, raw)
-    if (limit?.retryAfter !== undefined) answered = rateLimited(limit.retryAfter, limit.global)
+    limit = limits?.take(
+      route,
+      path.split('/').slice(1, 3).join('/'),
+      countedAs(context, route, matched.params, parsed.body),
+    )
+    if (limit?.retryAfter !== undefined) answered = rateLimited(limit.retryAfter, limit.global, limit.code)
     else if (fault && !fault.after && isRefusal(fault)) answered = await misbehave(fault)
     else {
       if (fault?.delayMs && !fault.after) await sleep(fault.delayMs)
@@ -71,6 +79,14 @@ export async function serveApi(request: IncomingMessage, response: ServerRespons
   options.record({ method, route, path, body, files: names, status: answered.status, at: context.world.now() })
   if (answered.status === 0) return // hangs: the client gives up
   respond(response, answered, limit?.headers ?? {})
+}
+
+function countedAs({ world }: Context, route: string, params: string[], body: Record<string, unknown>): Counted {
+  const edited = route === EDIT ? world.find(params[0]!, params[1]!)?.message : undefined
+  return {
+    editsOldMessage: edited !== undefined && world.now() - Date.parse(edited.timestamp) > OLD_MS,
+    renames: route === 'PATCH /channels/:id' && body.name !== undefined,
+  }
 }
 
 interface Answer {
