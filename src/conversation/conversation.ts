@@ -81,7 +81,10 @@ export function createConversation(parts: ConversationParts): RunHandler {
         if (outcome === 'paused') return
         if (outcome !== 'waiting') continue
         if (!(await whileWaiting(open, waitingParts(open, signal)))) break
-        if (!openRun(thread)) await takeWhatWasStopped(open, signal)
+        if (!openRun(thread)) {
+          await reactTo(open, null)
+          await takeWhatWasStopped(open, signal)
+        }
       } else {
         // A run that was stopped is over; what comes after it needs a signal that is not aborted.
         if (signal.aborted) {
@@ -100,10 +103,7 @@ export function createConversation(parts: ConversationParts): RunHandler {
 
   /** One turn of the agent, with the marks of its progress on the message that asked for it. */
   async function turn(open: OpenThread, signal: AbortSignal): Promise<RunOutcome['kind']> {
-    const asked = beginningOf(open.thread)?.source?.ref
-    const react = async (reaction: Reaction | null) => {
-      if (asked?.id) await open.platform.react(open.ref, asked, reaction)
-    }
+    const react = (reaction: Reaction | null) => reactTo(open, reaction)
     open.view.working(open.wording.working)
     const marked = react('working')
     const { client, specialists, maxSteps, workspace, compact } = parts
@@ -242,6 +242,12 @@ export function createConversation(parts: ConversationParts): RunHandler {
     const source = sourceOf(at, messageOf(at.event, open.ref))
     await open.append(mark(now(), { mark: 'handled', what: 'stop', source }))
   }
+}
+
+/** The mark of how things stand on the message that asked. */
+async function reactTo(open: OpenThread, reaction: Reaction | null): Promise<void> {
+  const asked = beginningOf(open.thread)?.source?.ref
+  if (asked?.id) await open.platform.react(open.ref, asked, reaction)
 }
 
 /** Whether a message was used as the answer to a question before its turn in the inbox. */

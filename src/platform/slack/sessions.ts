@@ -16,6 +16,7 @@ export type SessionState = 'processing' | 'suspended' | 'active'
 export interface Sessions {
   /** Never rejects. A thread that never was at work stays without a session. The last state asked for is the one that stands. */
   set(thread: ThreadRef, state: SessionState): Promise<void>
+  of(thread: ThreadRef): SessionState | undefined
   /** Slack itself has set this state, as it does with the end of a stream. */
   noted(thread: ThreadRef, state: SessionState): void
 }
@@ -59,6 +60,7 @@ export function createSessions(calls: SlackCalls, log: Log): Sessions {
       states.set(thread.id, state)
       await inTurn(thread.id, () => send(thread, state))
     },
+    of: (thread) => states.get(thread.id),
     noted: (thread, state) => states.set(thread.id, state),
   }
 }

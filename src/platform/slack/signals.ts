@@ -70,7 +70,7 @@ export function createSignals(calls: SlackCalls, log: Log): Signals {
   return {
     sessions,
     async react(thread, ref, reaction) {
-      if (reaction === 'waiting') void sessions.set(thread, 'suspended')
+      if (reaction !== 'working') void sessions.set(thread, reaction === 'waiting' ? 'suspended' : 'active')
       const key = `${ref.channel}:${ref.id}`
       const before = reactions.get(key)
       if (before === reaction) return
@@ -83,7 +83,9 @@ export function createSignals(calls: SlackCalls, log: Log): Signals {
       ])
     },
     async status(thread, text) {
-      void sessions.set(thread, text === null ? 'active' : 'processing')
+      if (text !== null) void sessions.set(thread, 'processing')
+      // What waits for people goes on waiting when the work is over.
+      else if (sessions.of(thread) !== 'suspended') void sessions.set(thread, 'active')
       const wasShown = shown.has(thread.id)
       if (text === null) shown.delete(thread.id)
       else shown.add(thread.id)
