@@ -15,8 +15,12 @@ export interface Result extends Figures, Counts {
 
 /** After the last token, so long is waited for texts that are not whole, in milliseconds. */
 const PATIENCE_MS = 95_000
-/** Nothing more is expected after so long without a change, once all is whole or given up. */
+/** Nothing more is expected after so long without a change, once all is whole. */
 const QUIET_MS = 2_500
+/** Nor after so long without any request: no double asks for a longer wait. */
+const IDLE_MS = 10_000
+/** How long the model may be asked late, beyond the time of an answer. */
+const START_MS = 20_000
 /** How long a first answer, which warms the process up, has got. */
 const WARM_UP_MS = 15_000
 
@@ -30,6 +34,7 @@ export async function runLoad(system: SystemName, platform: PlatformName, load: 
     try {
       const warm = room.ask(5, 'warm up, please')
       await until(WARM_UP_MS, () => room.shown(warm).some((text) => text.includes('Ready when you are.')))
+      room.chatter()
       await sleep(QUIET_MS)
 
       room.begin()
@@ -48,10 +53,14 @@ export async function runLoad(system: SystemName, platform: PlatformName, load: 
       for (const [number, answer] of watched.entries())
         byThread.set(room.ask(number, `answer ${number}, please`), answer)
       const isTold = () => tellings.every(({ toldAt }) => toldAt.length === PIECES)
-      await until(ANSWER_MS * 2, () => isTold() || !running.alive())
-      const isOver = () =>
-        performance.now() - changedAt > QUIET_MS && (watched.every(isWhole) || running.ended.length >= load)
-      await until(PATIENCE_MS, () => isOver() || !running.alive())
+      const isWholeAndQuiet = () => watched.every(isWhole) && performance.now() - changedAt > QUIET_MS
+      const isIdle = idleFor(
+        IDLE_MS,
+        () => room.requests() + tellings.reduce((sum, { toldAt }) => sum + toldAt.length, 0),
+      )
+      const isOver = () => isIdle() || isWholeAndQuiet() || !running.alive()
+      await until(ANSWER_MS + START_MS, () => isTold() || isOver())
+      await until(PATIENCE_MS, isOver)
       const cpuAfter = running.alive() ? await running.cpuMs() : Number.NaN
       const problems = [...new Set(running.problems)].slice(0, 3)
       if (!isTold())
@@ -59,10 +68,9 @@ export async function runLoad(system: SystemName, platform: PlatformName, load: 
           `${tellings.filter(({ toldAt }) => toldAt.length < PIECES).length} were not asked of the model to the end`,
         )
       if (!running.alive()) problems.unshift('the process ended')
-      const asked = watched.filter(({ telling }) => telling.toldAt.length > 0)
       return {
         ...{ system, platform, load },
-        ...figuresOf(asked),
+        ...figuresOf(watched),
         ...room.counts(),
         cpuMsPerAnswer: Math.round((cpuAfter - cpuBefore) / load),
         problems,
@@ -72,6 +80,19 @@ export async function runLoad(system: SystemName, platform: PlatformName, load: 
     }
   } finally {
     await Promise.all([room.close(), llm.close()])
+  }
+}
+
+/** Whether a count has not grown for so long. */
+function idleFor(ms: number, count: () => number): () => boolean {
+  let known = -1
+  let since = 0
+  return () => {
+    if (count() !== known) {
+      known = count()
+      since = performance.now()
+    }
+    return performance.now() - since > ms
   }
 }
 

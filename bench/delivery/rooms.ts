@@ -10,12 +10,16 @@ export interface Room {
   settings: Record<string, string>
   /** Somebody names the bot in a channel. Returns the thread in which it is to answer. */
   ask(number: number, text: string): string
+  /** Everybody says something that is not for the bot, so that it may know them. */
+  chatter(): void
   /** Called when what people see of a thread has changed. */
   onShown: (thread: string) => void
   /** What people see of the bot in a thread, message by message. */
   shown(thread: string): string[]
   /** Requests since `begin` by method or route, those that were refused for their rate, and other refusals by code. */
   counts(): Counts
+  /** How many requests there have been. */
+  requests(): number
   /** Switches the limits on, and forgets the requests so far. */
   begin(): void
   close(): Promise<void>
@@ -59,6 +63,9 @@ async function slackRoom(): Promise<Room> {
       channelOf.set(ts, channel)
       return ts
     },
+    chatter() {
+      for (const person of people) double.say(person, channels[0]!, 'Good morning')
+    },
     onShown: () => {},
     shown: (thread) =>
       double
@@ -74,6 +81,7 @@ async function slackRoom(): Promise<Room> {
       }
       return counts
     },
+    requests: () => double.calls().length,
     begin() {
       since = double.calls().length
       double.rateLimits('bursts')
@@ -111,6 +119,9 @@ async function discordRoom(): Promise<Room> {
       DISCORD_APPLICATION_ID: double.botId,
     },
     ask: (number, text) => double.mention(people[number % PEOPLE]!, channels[number % CHANNELS]!, text).id,
+    chatter() {
+      for (const person of people) double.say(person, channels[0]!, 'Good morning')
+    },
     onShown: () => {},
     shown: (thread) =>
       double
@@ -127,6 +138,7 @@ async function discordRoom(): Promise<Room> {
       }
       return counts
     },
+    requests: () => double.requests.length,
     begin() {
       since = double.requests.length
     },

@@ -11,8 +11,7 @@ export type SystemName = (typeof SYSTEMS)[number]
 /** A bot that is connected, in a process of its own. */
 export interface RunningSystem {
   cpuMs(): Promise<number>
-  /** How many answers it has given up or ended, as far as it tells; and what went wrong. */
-  ended: string[]
+  /** What it says went wrong. */
   problems: string[]
   /** True while the process lives. */
   alive(): boolean
@@ -22,7 +21,6 @@ export interface RunningSystem {
 interface Said {
   cpuMs?: number
   ready?: true
-  ended?: string
   problem?: string
 }
 
@@ -51,7 +49,6 @@ export async function startSystem(
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const running: RunningSystem = {
     cpuMs: () => ask(child),
-    ended: [],
     problems: [],
     alive: () => child.exitCode === null && child.signalCode === null,
     async stop() {
@@ -62,8 +59,7 @@ export async function startSystem(
       rmSync(folder, { recursive: true, force: true })
     },
   }
-  child.on('message', ({ ended, problem }: Said) => {
-    if (ended !== undefined) running.ended.push(ended)
+  child.on('message', ({ problem }: Said) => {
     if (problem !== undefined) running.problems.push(problem)
   })
   try {

@@ -64,7 +64,7 @@ export function figuresOf(all: readonly Watched[]): Figures {
 
 function firstTextMs({ telling, sights }: Watched): number {
   const first = sights.find(({ shown }) => shown > 0)
-  return first ? first.at - telling.toldAt[0]! : Number.POSITIVE_INFINITY
+  return first && telling.toldAt.length > 0 ? first.at - telling.toldAt[0]! : Number.POSITIVE_INFINITY
 }
 
 /** From when on nothing was missing and nothing was there twice. */
@@ -80,7 +80,8 @@ function lags({ telling, sights }: Watched): number[] {
   const { source, toldAt } = telling
   const found: number[] = []
   let at = 0
-  for (let now = toldAt[0]!; now <= toldAt.at(-1)!; now += SAMPLE_MS) {
+  const [start = Number.POSITIVE_INFINITY] = toldAt
+  for (let now = start; now <= toldAt.at(-1)!; now += SAMPLE_MS) {
     while (at < sights.length && sights[at]!.at <= now) at++
     const missing = source.words[sights[at - 1]?.next ?? 0]
     const told = missing ? toldBy(telling, missing.end) : null

@@ -19,7 +19,6 @@ chat.onNewMention(async (thread, message) => {
   } catch (error) {
     process.send({ problem: String(error).slice(0, 300) })
   }
-  if (name !== 'warm up') process.send({ ended: name })
 })
 
 await chat.initialize()
