@@ -52,6 +52,8 @@ export interface LaneOptions {
 export interface EditLane {
   /** There is something new to show. */
   touch(): void
+  /** The message has just been posted, which counts as a frame. */
+  posted(): void
   /**
    * Sends an edit before all frames (unless it is for `later`), after the one in flight, and again after each
    * `rateLimited`; other rejections are passed on. A frame that waits is dropped.
@@ -129,17 +131,30 @@ export function createEditScheduler(options: {
 
   const waitOf = ({ buckets, urgency }: Ticket) => Math.max(...buckets.map((one) => one.waitMs(isUrgent(urgency))))
 
+  /** How many live texts wait for each budget. */
+  function countFrames(): Map<Bucket, number> {
+    const counts = new Map<Bucket, number>()
+    for (const {
+      isFrame,
+      buckets: [first],
+    } of waiting)
+      if (isFrame) counts.set(first!, (counts.get(first!) ?? 0) + 1)
+    return counts
+  }
+
   /** Starts what may start now and sets the timer for what may start next. */
   function pump(): void {
     cancelTimer?.()
     cancelTimer = null
     while (!stopped) {
+      const frames = countFrames()
       let best: Ticket | null = null
       let soonestMs = Number.POSITIVE_INFINITY
       for (const ticket of waiting) {
         const { lane, isFrame } = ticket
         if (lane?.inFlight) continue
-        const restMs = lane && isFrame ? lane.lastTurnAt + limits.editIntervalMs - now() : 0
+        const crowd = frames.get(ticket.buckets[0]!) ?? 0
+        const restMs = lane && isFrame ? lane.lastTurnAt + limits.editIntervalMs * slowness(crowd) - now() : 0
         const inMs = Math.max(restMs, waitOf(ticket))
         if (inMs > 0) soonestMs = Math.min(soonestMs, inMs)
         else if (!best || before(ticket, best)) best = ticket
@@ -249,6 +264,9 @@ export function createEditScheduler(options: {
         waiting.add(own.frame)
         pump()
       },
+      posted() {
+        own.lastTurnAt = now()
+      },
       async final<T>(send: () => Promise<T>, urgency: Urgency) {
         waiting.delete(own.frame)
         return (await enqueue({ method: 'edit', thread, urgency }, own, () => send).done) as T
@@ -286,6 +304,14 @@ export function createEditScheduler(options: {
       waiting.clear()
     },
   }
+}
+
+/**
+ * Where several live texts share a budget, each is edited less often: an edit that comes right after another shows next to
+ * nothing new, and is missed later.
+ */
+function slowness(crowd: number): number {
+  return Math.min(3, 1 + (crowd - 1) / 4)
 }
 
 const SCOPES: CallLimit['scope'][] = ['thread', 'channel', 'account', 'bot']

@@ -1,3 +1,4 @@
+import { cutAt, isInWord } from './cutSeams.ts'
 import { type CutOptions, cutWindow } from './cutWindow.ts'
 import type { ForcedCut } from './outbox.ts'
 import { type Cursor, cursorAfter, nextPiece, type Piece, START } from './splitMarkdown.ts'
@@ -7,27 +8,47 @@ import { type Cursor, cursorAfter, nextPiece, type Piece, START } from './splitM
  * budget of their own. Such a message ends with what is visible in it already, so that nobody waits for an edit of it.
  */
 
-/** Less than this of a text, in UTF-16 units, is not worth a message of its own. */
-const LEAST_SHOWN = 100
 /** How full the message has to be for a good-looking place, as a share of what is visible in it. */
 const FULL_ENOUGH = 0.8
 /** How much behind what is visible is looked at to know what stands there, as a share of the limit. */
 const LOOK_BEHIND = 0.25
+/** How far before the end of a frame it is looked for a line or a sentence that it can end with. */
+const SENTENCE = 200
+/** What is longer without a blank is no word, or no address of a page. */
+const WORD = 40
+const LONGEST_ADDRESS = 300
 
-/** The best place to end a message that begins at `cursor` and shows `shown`; `null` where too little of the text is shown. */
+/**
+ * The place to end a message that begins at `cursor` and shows `shown`: right where the visible text ends if that can be, so
+ * that no word stands there twice, else before it. `null` where less than `least` characters of the text are visible.
+ */
 export function cutBehindShown(
   source: string,
   { from, reopened }: Cursor,
   shown: string,
-  options: CutOptions,
+  { least, ...options }: CutOptions & { least: number },
 ): ForcedCut | null {
   const tail = reopened + source.slice(from)
   const end = shownEnd(tail, shown)
-  if (end - reopened.length < LEAST_SHOWN) return null
   const text = tail.slice(0, end + Math.ceil(options.limit * LOOK_BEHIND))
-  if (text.length === end) return null
-  const { at, closed, next } = cutWindow(text, reopened.length, { ...options, within: end, fullEnough: FULL_ENOUGH })
-  return at > end || at - reopened.length < LEAST_SHOWN / 2 ? null : { at: from + at - reopened.length, closed, next }
+  if (end - reopened.length < least || text.length === end) return null
+  const { at, closed, next } =
+    cutAt(text, end, options.limit) ??
+    cutWindow(text, reopened.length, { ...options, within: end, fullEnough: FULL_ENOUGH })
+  return at > end || at - reopened.length < least / 2 ? null : { at: from + at - reopened.length, closed, next }
+}
+
+/**
+ * Where a frame ends best, so that the text could go on in another message: with a word, not within one that is still being
+ * written; with a line or a sentence when the next frame will not come `soon`.
+ */
+export function frameEnd(tail: string, soon: boolean): number {
+  const sentence = soon ? undefined : lastEnd(tail, SENTENCE, /\n|[.!?…]["'”’)\]*_`]*[ \t]|[。！？]/g)
+  if (sentence !== undefined) return sentence
+  const [run = ''] = /\S*$/.exec(tail.slice(-LONGEST_ADDRESS)) ?? []
+  const isUnfinished = run.includes('://') || (run.length <= WORD && isInWord(run.at(-1)))
+  const end = isUnfinished ? tail.length - run.length : tail.length
+  return tail.slice(0, end).trim() === '' ? tail.length : end
 }
 
 /** Whether all of `markdown`, but for what was added to close it, stands in the message that shows `shown`. */
@@ -52,10 +73,22 @@ export function piecesWithCuts(source: string, options: CutOptions, cuts: readon
   return pieces
 }
 
-/** Where in the text the visible part of it ends. A frame is trimmed, and behind its end it has what closes it. */
+/**
+ * Where in the text the visible part of it ends, with the line break behind it. A frame is trimmed, and behind its end it has
+ * what closes it.
+ */
 function shownEnd(tail: string, shown: string): number {
   const lead = tail.length - tail.trimStart().length
   let same = 0
   while (same < shown.length && shown[same] === tail[lead + same]) same++
-  return lead + same
+  const [breaks = ''] = /^(?:[ \t]*\n)+/.exec(tail.slice(lead + same)) ?? []
+  return lead + same + breaks.length
+}
+
+/** Behind the last match near the end of the text, if there is one and not all would be left out. */
+function lastEnd(text: string, within: number, pattern: RegExp): number | undefined {
+  const from = Math.max(0, text.length - within)
+  const last = [...text.slice(from).matchAll(pattern)].at(-1)
+  const end = last && from + last.index + last[0].length
+  return end && text.slice(0, end).trim() !== '' ? end : undefined
 }

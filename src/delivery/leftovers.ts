@@ -15,15 +15,19 @@ export interface TidyParts {
   log: Log
 }
 
-/** Carries it out after everything more urgent. Never rejects: while the platform is out of order it waits for the next start. */
+/**
+ * Carries it out after everything more urgent: what stands in the thread twice goes first, what only looks live has time.
+ * Never rejects: while the platform is out of order it waits for the next start.
+ */
 export async function tidy(leftover: Leftover, platform: ChatPlatform, parts: TidyParts): Promise<void> {
   const { outbox, edits, log } = parts
-  const { key, thread, ref, body } = leftover
+  const { key, thread, ref, body, isTwice = false } = leftover
+  const urgency = isTwice || !body ? 'activity' : 'later'
   const lane = edits.lane({ thread, frame: () => null })
   const attempt = (): Promise<unknown> =>
     body
-      ? lane.final(() => platform.edit(thread, ref, body), 'later')
-      : edits.send({ method: 'remove', thread, urgency: 'later' }, () => () => platform.remove(thread, ref)).done
+      ? lane.final(() => platform.edit(thread, ref, body), urgency)
+      : edits.send({ method: 'remove', thread, urgency }, () => () => platform.remove(thread, ref)).done
   try {
     await edits.patience.persist(attempt, { paced: true })
   } catch (error) {

@@ -29,7 +29,7 @@ interface OpenFence {
   /** `>` and blanks that stand before each line of it. */
   prefix: string
   fence: string
-  /** Nothing but its first line is there yet. */
+  /** Nothing but its first line, and blanks, is there yet. */
   empty: boolean
 }
 
@@ -45,7 +45,12 @@ function openFence(text: string): OpenFence | undefined {
   if (lines.slice(1).some((line) => closing.test(line))) return undefined
   const quotes = path.filter((node) => node.type === 'blockquote').length
   const column = start - (text.lastIndexOf('\n', start - 1) + 1)
-  return { start, fence, prefix: quotes > 0 ? '> '.repeat(quotes) : ' '.repeat(column), empty: lines.length < 2 }
+  return {
+    start,
+    fence,
+    prefix: quotes > 0 ? '> '.repeat(quotes) : ' '.repeat(column),
+    empty: lines.slice(1).every((line) => line.trim() === ''),
+  }
 }
 
 function closeFence(text: string, { prefix, fence }: OpenFence): string {

@@ -90,6 +90,7 @@ export function createLiveMessage(key: string, parts: LiveMessageParts): LiveMes
       isPreview = false
       if (!made) return 'nothing'
       ref = made.ref
+      lane.posted()
       // A message that was found again may show an older text.
       applied = made.isNew ? made.body : null
       return 'there'
@@ -264,7 +265,8 @@ export function createLiveMessage(key: string, parts: LiveMessageParts): LiveMes
   async function applyLater(body: MessageBody): Promise<MessageRef> {
     await lane.quiet()
     if (!applied || isSame(body, applied)) return apply(body)
-    const leftover = { key, thread, ref: ref!, body }
+    const isTwice = applied.markdown.length > body.markdown.length
+    const leftover = { key, thread, ref: ref!, body, isTwice }
     await outbox.leave(leftover)
     void tidy(leftover, platform, parts)
     return ref!

@@ -2,7 +2,7 @@ import type { ChatPlatform, MessageBody } from '../platform/platform.ts'
 import { messageOf, PlatformError } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import type { MessageRef } from '../shared/thread.ts'
-import { cutBehindShown, isVisible, piecesWithCuts } from './forcedCuts.ts'
+import { cutBehindShown, frameEnd, isVisible, piecesWithCuts } from './forcedCuts.ts'
 import { liveFrame } from './liveFrame.ts'
 import { createLiveMessage, type LiveMessage, type LiveMessageParts } from './liveMessage.ts'
 import type { ForcedCut } from './outbox.ts'
@@ -36,6 +36,8 @@ export interface LiveText {
 
 /** An edit that comes within this time is waited for, in milliseconds. */
 const EDIT_PATIENCE_MS = 1_500
+/** A text that is shorter than this, in UTF-16 units, is not worth a message of its own. */
+const LINE = 100
 /** How often a text that the platform finds too long is cut in half again. */
 const HALVINGS = 3
 
@@ -90,10 +92,16 @@ export function createLiveText(
     return editMs > EDIT_PATIENCE_MS && editMs > 2 * edits.waitMs({ method: 'post', thread, urgency: 'final' })
   }
 
+  /** Less than a line is posted anew, if that takes no more posts and the old message can be taken away soon. */
+  function cutOptions(isOnePost: boolean) {
+    const removalMs = parts.edits.waitMs({ method: 'remove', thread: parts.thread, urgency: 'later' })
+    return { ...options, least: isOnePost && removalMs < EDIT_PATIENCE_MS ? LINE : 1 }
+  }
+
   /** Ends the live message with what it shows, if an edit would have to wait: the next one begins there. */
   function goOnBelow(): boolean {
     const shown = messages[current]?.shownNow()
-    const cut = shown && isEditSlow() ? cutBehindShown(text, cursor, shown.markdown, options) : null
+    const cut = shown && isEditSlow() ? cutBehindShown(text, cursor, shown.markdown, cutOptions(true)) : null
     if (!cut) return false
     const { at, closed, next } = cut
     const markdown = (cursor.reopened + text.slice(cursor.from, at) + closed).trim()
@@ -114,7 +122,8 @@ export function createLiveText(
     const pieces = piecesWithCuts(markdown, options, cuts)
     const live = pieces[current]
     if (shown && live && live.from === cursor.from && !isVisible(live.markdown, live.closed, shown.markdown)) {
-      const cut = isEditSlow() ? cutBehindShown(markdown, live, shown.markdown, options) : null
+      const isOneMore = pieces.length === current + 1
+      const cut = isEditSlow() ? cutBehindShown(markdown, live, shown.markdown, cutOptions(isOneMore)) : null
       if (cut) cuts.push(cut)
     }
     if (cuts.length === 0) return pieces
@@ -123,9 +132,11 @@ export function createLiveText(
   }
 
   /** The newest frame of the live message; `null` while there is nothing to show. */
-  function newest(): MessageBody | null {
+  function newest(isLast = false): MessageBody | null {
     const tail = cursor.reopened + text.slice(cursor.from)
-    let markdown = liveFrame(tail).trim()
+    const nextMs = parts.edits.waitMs({ method: 'edit', thread: parts.thread, urgency: 'live' })
+    const end = isLast ? tail.length : frameEnd(tail, nextMs <= EDIT_PATIENCE_MS)
+    let markdown = liveFrame(tail.slice(0, end)).trim()
     if (tail.length > options.limit / 3 && options.size(markdown) > options.limit) {
       // Not yet decided where this message will end: a preview of where it would end now.
       markdown = nextPiece(text, cursor, options, 'whole')?.markdown.trim() ?? ''
@@ -188,7 +199,7 @@ export function createLiveText(
       if (settling) return
       text += piece
       rollOver()
-      message(current).show(newest)
+      message(current).show(() => newest())
     },
     restart() {
       if (settling) return
@@ -211,7 +222,7 @@ export function createLiveText(
       return refs
     },
     async end(footer) {
-      const body = settling ? null : newest()
+      const body = settling ? null : newest(true)
       settling = true
       if (!body) return
       const { live: _live, buttons: _buttons, ...plain } = body

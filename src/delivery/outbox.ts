@@ -33,6 +33,8 @@ export interface Leftover {
   ref: MessageRef
   /** What it is to say; `null`: it is to go. */
   body: MessageBody | null
+  /** Some of what it shows stands in another message, too. */
+  isTwice?: boolean
 }
 
 /** `length` is that of the text, so that the cuts are never taken for those of another one. */

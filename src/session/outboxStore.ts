@@ -5,7 +5,7 @@ import type { Store } from './store.ts'
 
 type Entry = { state: 'intended' } | { state: 'posted' | 'settled'; ref: MessageRef }
 type Cuts = { length: number; cuts: readonly { at: number; closed: string; next: string }[] }
-type Leftover = { key: string; thread: ThreadRef; ref: MessageRef; body: MessageBody | null }
+type Leftover = { key: string; thread: ThreadRef; ref: MessageRef; body: MessageBody | null; isTwice?: boolean }
 
 const PAGE = 500
 

@@ -87,6 +87,8 @@ function callLimits({ edits, removals, posts, channelPosts }: SlackRates): CallL
   return [
     { calls: ['edit'], ...edits, scope: 'account', burst: share(edits, 0.2), reserve: share(edits, 0.06) },
     { calls: ['remove'], ...removals, scope: 'account', burst: share(removals, 0.2) },
+    // The tier of taking one away.
+    { calls: ['react'], most: 20, perMs: 60_000, scope: 'account', burst: 6 },
     { calls: ['post'], ...channelPosts, scope: 'channel' },
     { calls: ['post'], ...posts, scope: 'account', burst: share(posts, 0.33), reserve: share(posts, 0.03) },
   ]
