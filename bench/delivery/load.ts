@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ANSWER_MS, PIECES, startModel } from './model.ts'
-import { type Counts, openRoom, type PlatformName } from './rooms.ts'
-import { type SystemName, startSystem } from './systems.ts'
+import { ANSWER_MS, PIECES, startModel, type Telling } from './model.ts'
+import { type Counts, openRoom, type PlatformName, type Room } from './rooms.ts'
+import { type RunningSystem, type SystemName, startSystem } from './systems.ts'
 import { type Figures, figuresOf, isWhole, look, type Watched } from './watch.ts'
 
 export interface Result extends Figures, Counts {
   system: SystemName
   platform: PlatformName
   load: number
-  cpuMsPerAnswer: number
-  /** What the system itself said went wrong, at most three. */
+  /** User and system time of the whole process from the questions to the last text, by answer; null if it has ended. */
+  cpuMsPerAnswer: number | null
+  /** What went wrong, as far as it can be told: at most four lines. */
   problems: string[]
 }
 
@@ -32,48 +33,17 @@ export async function runLoad(system: SystemName, platform: PlatformName, load: 
   try {
     const running = await startSystem(system, platform, { ...room.settings, ...model })
     try {
-      const warm = room.ask(5, 'warm up, please')
-      await until(WARM_UP_MS, () => room.shown(warm).some((text) => text.includes('Ready when you are.')))
-      room.chatter()
-      await sleep(QUIET_MS)
-
+      await warmUp(room)
       room.begin()
-      const watched = tellings.map((telling): Watched => ({ telling, sights: [] }))
-      const byThread = new Map<string, Watched>()
-      let changedAt = performance.now()
-      // What one request changes in several steps is seen when it is done.
-      room.onShown = (thread) =>
-        queueMicrotask(() => {
-          const answer = byThread.get(thread)
-          if (!answer) return
-          changedAt = performance.now()
-          look(answer, room.shown(thread))
-        })
       const cpuBefore = await running.cpuMs()
-      for (const [number, answer] of watched.entries())
-        byThread.set(room.ask(number, `answer ${number}, please`), answer)
-      const isTold = () => tellings.every(({ toldAt }) => toldAt.length === PIECES)
-      const isWholeAndQuiet = () => watched.every(isWhole) && performance.now() - changedAt > QUIET_MS
-      const isIdle = idleFor(
-        IDLE_MS,
-        () => room.requests() + tellings.reduce((sum, { toldAt }) => sum + toldAt.length, 0),
-      )
-      const isOver = () => isIdle() || isWholeAndQuiet() || !running.alive()
-      await until(ANSWER_MS + START_MS, () => isTold() || isOver())
-      await until(PATIENCE_MS, isOver)
-      const cpuAfter = running.alive() ? await running.cpuMs() : Number.NaN
-      const problems = [...new Set(running.problems)].slice(0, 3)
-      if (!isTold())
-        problems.unshift(
-          `${tellings.filter(({ toldAt }) => toldAt.length < PIECES).length} were not asked of the model to the end`,
-        )
-      if (!running.alive()) problems.unshift('the process ended')
+      const watched = await watchAnswers(room, running, tellings)
+      const cpuMs = running.alive() ? (await running.cpuMs()) - cpuBefore : null
       return {
         ...{ system, platform, load },
         ...figuresOf(watched),
         ...room.counts(),
-        cpuMsPerAnswer: Math.round((cpuAfter - cpuBefore) / load),
-        problems,
+        cpuMsPerAnswer: cpuMs === null ? null : Math.round(cpuMs / load),
+        problems: problemsOf(running, tellings),
       }
     } finally {
       await running.stop()
@@ -81,6 +51,49 @@ export async function runLoad(system: SystemName, platform: PlatformName, load: 
   } finally {
     await Promise.all([room.close(), llm.close()])
   }
+}
+
+/** A bot that has been up for a while: it has answered before, and knows the people. */
+async function warmUp(room: Room): Promise<void> {
+  const thread = room.ask(5, 'warm up, please')
+  await until(WARM_UP_MS, () => room.shown(thread).some((text) => text.includes('Ready when you are.')))
+  room.chatter()
+  await sleep(QUIET_MS)
+}
+
+/** Asks for all answers at once and takes down what can be seen of them until nothing more is to come. */
+async function watchAnswers(room: Room, running: RunningSystem, tellings: readonly Telling[]): Promise<Watched[]> {
+  const watched = tellings.map((telling): Watched => ({ telling, sights: [] }))
+  const byThread = new Map<string, Watched>()
+  let changedAt = performance.now()
+  // What one request changes in several steps is seen when it is done.
+  room.onShown = (thread) =>
+    queueMicrotask(() => {
+      const answer = byThread.get(thread)
+      if (!answer) return
+      changedAt = performance.now()
+      look(answer, room.shown(thread))
+    })
+  for (const [number, answer] of watched.entries()) {
+    byThread.set(room.ask(number, `answer ${number}, please`), answer)
+  }
+  const isTold = () => tellings.every(({ toldAt }) => toldAt.length === PIECES)
+  const isWholeAndQuiet = () => watched.every(isWhole) && performance.now() - changedAt > QUIET_MS
+  const told = () => tellings.reduce((sum, { toldAt }) => sum + toldAt.length, 0)
+  const isIdle = idleFor(IDLE_MS, () => room.requests() + told())
+  const isOver = () => isIdle() || isWholeAndQuiet() || !running.alive()
+  await until(ANSWER_MS + START_MS, () => isTold() || isOver())
+  await until(PATIENCE_MS, isOver)
+  return watched
+}
+
+function problemsOf(running: RunningSystem, tellings: readonly Telling[]): string[] {
+  const untold = tellings.filter(({ toldAt }) => toldAt.length < PIECES).length
+  return [
+    ...(running.alive() ? [] : ['the process ended']),
+    ...(untold > 0 ? [`${untold} answers were not asked of the model, or not read to the end`] : []),
+    ...new Set(running.problems),
+  ].slice(0, 4)
 }
 
 /** Whether a count has not grown for so long. */

@@ -14,7 +14,7 @@ import { peersInstalled, SYSTEMS, type SystemName } from './systems.ts'
 import { table } from './table.ts'
 
 const PLATFORMS: readonly PlatformName[] = ['slack', 'discord']
-const HINT = 'bench/peers is not installed (npm ci --prefix bench/peers): ToyCoder runs alone'
+const HINT = 'bench/peers is not installed (npm ci --prefix bench/peers): the peers are left out'
 
 const { values } = parseArgs({
   options: {
@@ -31,6 +31,7 @@ if (!loads.every((load) => Number.isInteger(load) && load > 0)) throw new Error(
 const wanted = chosen('system', values.system, SYSTEMS)
 const systems = wanted.filter((system) => system === 'toycoder' || peersInstalled())
 if (systems.length < wanted.length) console.error(HINT)
+if (systems.length === 0) process.exit(1)
 
 const results: Result[] = []
 for (const platform of platforms) {

@@ -14,7 +14,7 @@ export function table(results: readonly Result[]): string {
     total(one.rateLimited),
     String(one.lostCharacters),
     String(one.repeatedCharacters),
-    String(one.cpuMsPerAnswer),
+    String(one.cpuMsPerAnswer ?? '-'),
   ])
   const widths = head.map((_, n) => Math.max(...[head, ...rows].map((row) => row[n]!.length)))
   const line = (row: readonly string[]) => row.map((cell, n) => cell.padEnd(widths[n]!)).join('  ')

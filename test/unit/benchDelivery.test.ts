@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { ANSWER_MS, PIECES, type Telling } from '../../bench/delivery/model.ts'
 import { LENGTH, makeSource, read } from '../../bench/delivery/source.ts'
@@ -87,4 +88,12 @@ describe('the figures of the delivery benchmark', () => {
     const doubled = watched([21_100, source.text], [21_200, source.text, source.text], [23_000, source.text])
     expect(figuresOf([doubled]).finalMs.p95).toBe(2_000)
   })
+})
+
+test('the peers are pinned, and their lock names no registry', () => {
+  const peers = new URL('../../bench/peers/', import.meta.url)
+  const { dependencies } = JSON.parse(readFileSync(new URL('package.json', peers), 'utf8'))
+  expect(Object.keys(dependencies)).toContain('chat')
+  expect(Object.values(dependencies).filter((version) => !/^\d+\.\d+\.\d+$/.test(String(version)))).toEqual([])
+  expect(readFileSync(new URL('package-lock.json', peers), 'utf8')).not.toMatch(/"resolved": "http/)
 })
