@@ -234,6 +234,7 @@ describe('a window on output', () => {
         one.add(pieces.join(''))
         expect(many.text()).toBe(one.text())
       }),
+      { examples: [[['a\r\u001b[3m', '\n']], [['a\r\u0007', '\nb']]], numRuns: 1_000 },
     )
   })
 })

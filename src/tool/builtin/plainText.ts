@@ -6,9 +6,12 @@ export interface PlainText {
   end(): string
 }
 
-/** Colours, cursor moves, titles and other strings for terminals, character sets, and all single control characters. */
+/**
+ * Colours, cursor moves, titles and other strings for terminals, character sets, and all single control characters; in a
+ * group what ends a line. One pass for both, so that what comes between a return and a line feed never depends on the cut.
+ */
 const SEQUENCES =
-  /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[ -/]+[0-~]|\u001b[0-OQ-WYZ\\`-~]|[\u0001-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g
+  /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[ -/]+[0-~]|\u001b[0-OQ-WYZ\\`-~]|[\u0001-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]|(\r\n?|\0)/g
 /** What may become one of these, or the end of a line, with the next piece. */
 const UNFINISHED = /(?:\u001b(?:\[[0-?]*[ -/]*|[\]PX^_][^\u0007\u001b]*\u001b?|[ -/]*)|\r)$/
 /** A sequence that is longer is none. */
@@ -35,5 +38,5 @@ export function createPlainText(): PlainText {
 }
 
 function plain(text: string): string {
-  return text.replace(SEQUENCES, '').replace(/\r\n?/g, '\n').replaceAll('\0', '\n')
+  return text.replace(SEQUENCES, (_, end?: string) => (end === undefined ? '' : '\n'))
 }
