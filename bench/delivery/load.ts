@@ -18,8 +18,10 @@ export interface Result extends Figures, Counts {
 const PATIENCE_MS = 95_000
 /** Nothing more is expected after so long without a change, once all is whole. */
 const QUIET_MS = 2_500
-/** Nor after so long without any request: no double asks for a longer wait. */
+/** Nor after so long without any request and next to no work: no double asks for a longer wait. */
 const IDLE_MS = 10_000
+/** A process that does nothing takes far less than this in that time. */
+const BUSY_CPU_MS = 500
 /** How long the model may be asked late, beyond the time of an answer. */
 const START_MS = 20_000
 /** How long a first answer, which warms the process up, has got. */
@@ -80,10 +82,16 @@ async function watchAnswers(room: Room, running: RunningSystem, tellings: readon
   const isTold = () => tellings.every(({ toldAt }) => toldAt.length === PIECES)
   const isWholeAndQuiet = () => watched.every(isWhole) && performance.now() - changedAt > QUIET_MS
   const told = () => tellings.reduce((sum, { toldAt }) => sum + toldAt.length, 0)
-  const isIdle = idleFor(IDLE_MS, () => room.requests() + told())
+  // A busy process that gets little of the machine is late, not done.
+  let cpuMs = 0
+  const asking = setInterval(() => {
+    if (running.alive()) void running.cpuMs().then((now) => (cpuMs = now))
+  }, 1_000)
+  const isIdle = idleFor(IDLE_MS, () => room.requests() + told() + Math.floor(cpuMs / BUSY_CPU_MS))
   const isOver = () => isIdle() || isWholeAndQuiet() || !running.alive()
   await until(ANSWER_MS + START_MS, () => isTold() || isOver())
   await until(PATIENCE_MS, isOver)
+  clearInterval(asking)
   return watched
 }
 

@@ -30,8 +30,18 @@ const loads = values.load.split(',').map(Number)
 if (!loads.every((load) => Number.isInteger(load) && load > 0)) throw new Error(`--load ${values.load}: numbers from 1`)
 const wanted = chosen('system', values.system, SYSTEMS)
 const systems = wanted.filter((system) => system === 'toycoder' || peersInstalled())
-if (systems.length < wanted.length) console.error(HINT)
-if (systems.length === 0) process.exit(1)
+if (systems.length === 0) {
+  console.error(HINT)
+  process.exit(1)
+}
+
+const BUSY = 'other programs were busy when this began: the figures say little about times and nothing about the aims'
+const loadBefore = loadavg()[0]!
+const notes = [
+  ...(systems.length < wanted.length ? [HINT] : []),
+  ...(loadBefore > availableParallelism() / 2 ? [BUSY] : []),
+]
+for (const note of notes) console.error(note)
 
 const results: Result[] = []
 for (const platform of platforms) {
@@ -48,10 +58,10 @@ const report = {
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: availableParallelism(),
     node: process.version,
-    loadAverage: loadavg()[0],
+    loadAverage: loadBefore,
   },
   answer: { characters: LENGTH, ms: ANSWER_MS, pieces: PIECES },
-  ...(systems.length < wanted.length && { note: HINT }),
+  notes,
   results,
 }
 console.log(values.json ? JSON.stringify(report) : table(report.results))
