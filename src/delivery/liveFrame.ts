@@ -195,10 +195,13 @@ function linkLength(text: string): number {
   return Math.max(0, bracketed(text, label, '(', ')'))
 }
 
+/** Behind this many characters no bracket is looked for: a thousand open ones would each be looked for to the end. */
+const FARTHEST_BRACKET = 2_000
+
 /** The position behind the bracket that closes the one at `at`, or -1. */
 function bracketed(text: string, at: number, opening: string, closing: string): number {
   let depth = 0
-  for (let index = at; index < text.length; index++) {
+  for (let index = at; index < Math.min(text.length, at + FARTHEST_BRACKET); index++) {
     if (text[index] === '\\') index++
     else if (text[index] === opening) depth++
     else if (text[index] === closing && --depth === 0) return index + 1

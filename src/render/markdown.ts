@@ -2,6 +2,7 @@ import type { Definition, Parents, PhrasingContent, Root, RootContent, Table } f
 import { fromMarkdown } from 'mdast-util-from-markdown'
 import { gfmFromMarkdown } from 'mdast-util-gfm'
 import { gfm } from 'micromark-extension-gfm'
+import { createWindowParser } from './parseWindows.ts'
 
 /**
  * One parser for everything that is shown: GitHub-flavoured Markdown to an mdast tree. All renderers and the splitter work
@@ -22,14 +23,18 @@ const remembered = new Map<string, Document>()
 export function parseMarkdown(source: string): Document {
   const known = remembered.get(source)
   if (known) return known
-  const root = parseOrQuote(source)
-  flatten(root, source)
-  mend(root, source)
-  const document = { source, root }
+  const document = { source, root: windows.parse(source) }
   remembered.set(source, document)
   if (remembered.size > REMEMBERED) remembered.delete(remembered.keys().next().value!)
   return document
 }
+
+const windows = createWindowParser((text) => {
+  const root = parseOrQuote(text)
+  flatten(root, text)
+  mend(root, text)
+  return root
+})
 
 /** What a node was written as; empty for a node that `parseMarkdown` made itself, whose value is meant literally. */
 export function sourceOf(document: Pick<Document, 'source'>, node: RootContent): string {
