@@ -50,8 +50,8 @@ export function createBucket(limit: CallLimit, now: () => number): Bucket {
   function count(): void {
     const at = now()
     if (answered[0] !== undefined && answered[0] + perMs <= at) answered = answered.filter((one) => one + perMs > at)
-    if (isSpread) tokens = Math.min(burst, tokens + (at - countedAt) * refillPerMs())
-    countedAt = at
+    if (isSpread) tokens = Math.min(burst, tokens + Math.max(0, at - countedAt) * refillPerMs())
+    countedAt = Math.max(countedAt, at)
   }
 
   /** Until so many more calls fit into the window. */
@@ -89,8 +89,9 @@ export function createBucket(limit: CallLimit, now: () => number): Bucket {
       pace = Math.max(SLOWEST, currentPace() * SLOW_DOWN)
       refusedAt = now()
       pausedUntil = Math.max(pausedUntil, now() + Math.max(SHORTEST_PAUSE_MS, ms))
-      // Whatever was saved up: the platform's count is the one that is right.
-      tokens = Math.min(tokens, 1)
+      // Whatever was saved up: the platform's count is the one that is right. Nothing is saved up meanwhile, either.
+      tokens = Math.min(tokens, 1 + reserve)
+      countedAt = pausedUntil
     },
   }
 }

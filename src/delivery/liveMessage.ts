@@ -201,11 +201,13 @@ export function createLiveMessage(key: string, parts: LiveMessageParts): LiveMes
   /** `ref` stands in the place of `stale` from here on. */
   async function replaced(newKey: string, stale: MessageRef): Promise<void> {
     const leftover = { key: newKey, thread, ref: stale, body: null }
-    await outbox.leave(leftover)
+    // What an earlier process has noted is carried out since the start.
+    const isNoted = isInherited && (await outbox.leftover(newKey)) !== undefined
+    if (!isNoted) await outbox.leave(leftover)
     await outbox.posted(key, ref!)
     frozen = false
     applied = null
-    void tidy(leftover, platform, parts)
+    if (!isNoted) void tidy(leftover, platform, parts)
   }
 
   /** The key of the next message in this one's place, and the latest that was posted there before. */

@@ -36,10 +36,23 @@ export interface LiveText {
 
 /** An edit that comes within this time is waited for, in milliseconds. */
 const EDIT_PATIENCE_MS = 1_500
+/** When a final edit would have to wait so long, calls are worth being saved, in milliseconds. */
+const BUSY_MS = 300
 /** A text that is shorter than this, in UTF-16 units, is not worth a message of its own. */
 const LINE = 100
 /** How often a text that the platform finds too long is cut in half again. */
 const HALVINGS = 3
+
+interface Plan {
+  pieces: Piece[]
+  cuts: readonly ForcedCut[]
+}
+
+/** How a piece ends. */
+interface End {
+  closed: string
+  isForced: boolean
+}
 
 export function createLiveText(
   key: string,
@@ -92,6 +105,11 @@ export function createLiveText(
     return editMs > EDIT_PATIENCE_MS && editMs > 2 * edits.waitMs({ method: 'post', thread, urgency: 'final' })
   }
 
+  /** True when calls of all kinds have to wait. */
+  function isBusy(): boolean {
+    return parts.edits.waitMs({ method: 'edit', thread: parts.thread, urgency: 'final' }) > BUSY_MS
+  }
+
   /** Less than a line is posted anew, if that takes no more posts and the old message can be taken away soon. */
   function cutOptions(isOnePost: boolean) {
     const removalMs = parts.edits.waitMs({ method: 'remove', thread: parts.thread, urgency: 'later' })
@@ -113,22 +131,26 @@ export function createLiveText(
   }
 
   /** The pieces of the whole text; cuts that the budget forces, now or earlier, are noted before anybody relies on them. */
-  async function piecesOf(markdown: string): Promise<Piece[]> {
+  async function planFor(markdown: string): Promise<Plan> {
     const stored = await parts.outbox.cuts(key)
-    if (stored?.length === markdown.length) return piecesWithCuts(markdown, options, stored.cuts)
+    const planWith = (cuts: readonly ForcedCut[]) => ({ pieces: piecesWithCuts(markdown, options, cuts), cuts })
+    if (stored?.length === markdown.length) return planWith(stored.cuts)
     const shown = await messages[current]?.shown()
     const { at = 0 } = forced.at(-1) ?? {}
-    const cuts = markdown.startsWith(text.slice(0, at)) ? forced : []
-    const pieces = piecesWithCuts(markdown, options, cuts)
+    const natural = planWith(markdown.startsWith(text.slice(0, at)) ? forced : [])
+    const cut = shown && cutNow(markdown, natural, shown.markdown)
+    const shorter = cut && planWith([...natural.cuts, cut])
+    // Where posts would have to wait as long as edits, the cut has to save a call.
+    const plan = shorter && (isEditSlow() || shorter.pieces.length <= natural.pieces.length) ? shorter : natural
+    if (plan.cuts.length > 0) await parts.outbox.cut(key, { length: markdown.length, cuts: plan.cuts })
+    return plan
+  }
+
+  /** A cut of the live message, which would have to be edited otherwise. */
+  function cutNow(markdown: string, { pieces }: Plan, shown: string): ForcedCut | null {
     const live = pieces[current]
-    if (shown && live && live.from === cursor.from && !isVisible(live.markdown, live.closed, shown.markdown)) {
-      const isOneMore = pieces.length === current + 1
-      const cut = isEditSlow() ? cutBehindShown(markdown, live, shown.markdown, cutOptions(isOneMore)) : null
-      if (cut) cuts.push(cut)
-    }
-    if (cuts.length === 0) return pieces
-    await parts.outbox.cut(key, { length: markdown.length, cuts })
-    return piecesWithCuts(markdown, options, cuts)
+    if (live?.from !== cursor.from || isVisible(live.markdown, live.closed, shown) || !isBusy()) return null
+    return cutBehindShown(markdown, live, shown, cutOptions(pieces.length === current + 1))
   }
 
   /** The newest frame of the live message; `null` while there is nothing to show. */
@@ -146,18 +168,19 @@ export function createLiveText(
   }
 
   /** Settles a message in the way that makes its text visible soonest. */
-  function settleSoon(index: number, body: MessageBody, closed: string): Promise<MessageRef> {
+  function settleSoon(index: number, body: MessageBody, { closed, isForced }: End): Promise<MessageRef> {
     const one = message(index)
     const shown = one.shownNow()
-    if (!shown || !isEditSlow()) return one.settle(body)
-    if (!body.buttons && isVisible(body.markdown, closed, shown.markdown)) return one.settle(body, 'later')
-    return one.settle(body, index === messages.length - 1 ? 'anew' : 'edit')
+    if (!shown) return one.settle(body)
+    const isThere = !body.buttons && isVisible(body.markdown, closed, shown.markdown)
+    if (isThere && (isForced || isBusy())) return one.settle(body, 'later')
+    return one.settle(body, index === messages.length - 1 && !isThere && isEditSlow() ? 'anew' : 'edit')
   }
 
   /** One message of the whole text; a refusal as too long is answered by cutting it smaller. */
-  async function settlePart(index: number, body: MessageBody, closed: string): Promise<MessageRef[]> {
+  async function settlePart(index: number, body: MessageBody, end: End): Promise<MessageRef[]> {
     try {
-      return [await settleSoon(index, body, closed)]
+      return [await settleSoon(index, body, end)]
     } catch (error) {
       if (!(error instanceof PlatformError) || error.kind !== 'tooLong') throw error
       return settleSmaller(index, body)
@@ -211,13 +234,19 @@ export function createLiveText(
     },
     async settle(markdown, last) {
       settling = true
-      const pieces = await piecesOf(markdown)
-      const refs: MessageRef[] = []
-      for (const [index, piece] of pieces.entries()) {
+      const { pieces, cuts } = await planFor(markdown)
+      const settles = pieces.map((piece, index) => {
         const body: MessageBody = { markdown: piece.markdown.trim(), kind: 'answer' }
         if (index === pieces.length - 1) Object.assign(body, last)
-        refs.push(...(await settlePart(index, body, piece.closed)))
-      }
+        const isForced = cuts.some(({ at }) => at === piece.to)
+        return () => settlePart(index, body, { closed: piece.closed, isForced })
+      })
+      // What is there is edited while the rest is posted.
+      const edited = Promise.all(settles.splice(0, messages.length).map((settle) => settle()))
+      edited.catch(() => {})
+      const posted: MessageRef[] = []
+      for (const settle of settles) posted.push(...(await settle()))
+      const refs = [...(await edited).flat(), ...posted]
       await removeFrom(pieces.length)
       return refs
     },
