@@ -2,6 +2,7 @@ import { createApp } from './app.ts'
 import { loadConfig, storeUrl } from './config.ts'
 import { knownSecrets } from './configSecrets.ts'
 import { auditLine } from './conversation/auditText.ts'
+import { RENDER_USAGE, renderedFile, renderOptions } from './renderCommand.ts'
 import { auditOf } from './session/approvalAudit.ts'
 import { openStore } from './session/openStore.ts'
 import { messageOf, SetupError } from './shared/errors.ts'
@@ -11,6 +12,8 @@ import { createRedactor } from './shared/redact.ts'
 const USAGE = `Usage: toycoder [start]              start the bot with what is configured, and the local console
        toycoder audit [--json] [THREAD]
                                      who was asked, who decided what, and what came of it; beside a running bot, too
+       toycoder render --platform slack|discord|html|text FILE
+                                     the messages that a Markdown file (or -) would become, as JSON
        toycoder help                 show this
 
 Settings are environment variables, a .env file and toycoder.yml; .env.example and toycoder.example.yml show them all.
@@ -27,6 +30,7 @@ export async function run(args: readonly string[]): Promise<void> {
     process.stdout.write(USAGE)
     return
   }
+  if (command === 'render') return await render(rest)
   const asked = command === 'audit' ? auditOptions(rest) : null
   if (!asked && (command !== 'start' || rest.length > 0)) {
     process.stderr.write(`toycoder: there is no command "${[command, ...rest].join(' ')}"\n${USAGE}`)
@@ -38,9 +42,27 @@ export async function run(args: readonly string[]): Promise<void> {
     else await start()
   } catch (error) {
     if (!(error instanceof SetupError)) throw error
-    const lines = error.problems.map(({ problem, mend }) => `  - ${problem}\n    ${mend}\n`)
-    process.stderr.write(`ToyCoder can't start:\n${lines.join('')}`)
+    process.stderr.write(`ToyCoder can't start:\n${problemLines(error)}`)
     process.exit(2)
+  }
+}
+
+function problemLines({ problems }: SetupError): string {
+  return problems.map(({ problem, mend }) => `  - ${problem}\n    ${mend}\n`).join('')
+}
+
+async function render(words: readonly string[]): Promise<void> {
+  // A reader that has seen enough, such as `head`, is no trouble.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+  try {
+    const options = renderOptions(words)
+    process.stdout.write(options === 'help' ? RENDER_USAGE : await renderedFile(options, process.stdin))
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error
+    process.stderr.write(`toycoder render:\n${problemLines(error)}`)
+    process.exitCode = 2
   }
 }
 
