@@ -35,7 +35,7 @@ export function cutBehindShown(
   const { at, closed, next } =
     cutAt(text, end, options.limit) ??
     cutWindow(text, reopened.length, { ...options, within: end, fullEnough: FULL_ENOUGH })
-  return at > end || at - reopened.length < least / 2 ? null : { at: from + at - reopened.length, closed, next }
+  return at > end || at - reopened.length < least / 2 ? null : { from, at: from + at - reopened.length, closed, next }
 }
 
 /**
@@ -57,16 +57,15 @@ export function isVisible(markdown: string, closed: string, shown: string): bool
   return shown.startsWith(own.trim())
 }
 
-/** The pieces of a text with cuts that were forced. Without any they are those of `splitPieces`. */
+/** The pieces of a text, some of which end with cuts that were forced. Without any they are those of `splitPieces`. */
 export function piecesWithCuts(source: string, options: CutOptions, cuts: readonly ForcedCut[]): Piece[] {
   const pieces: Piece[] = []
   for (let cursor: Cursor | null = START; cursor; ) {
     const { from, reopened }: Cursor = cursor
-    const natural: Piece = nextPiece(source, cursor, options, 'whole')!
-    const cut = cuts.find(({ at }) => at > from && at < natural.to)
+    const cut = cuts.find((one) => one.from === from)
     const piece: Piece = cut
-      ? { ...cut, from, to: cut.at, reopened, markdown: reopened + source.slice(from, cut.at) + cut.closed }
-      : natural
+      ? { ...cut, to: cut.at, reopened, markdown: reopened + source.slice(from, cut.at) + cut.closed }
+      : nextPiece(source, cursor, options, 'whole')!
     if (piece.markdown.trim() !== '') pieces.push(piece)
     cursor = cursorAfter(source, piece)
   }
@@ -74,15 +73,15 @@ export function piecesWithCuts(source: string, options: CutOptions, cuts: readon
 }
 
 /**
- * Where in the text the visible part of it ends, with the line break behind it. A frame is trimmed, and behind its end it has
- * what closes it.
+ * Where in the text the visible part of it ends, with the blanks or line breaks behind it. A frame is trimmed, and behind its
+ * end it has what closes it.
  */
 function shownEnd(tail: string, shown: string): number {
   const lead = tail.length - tail.trimStart().length
   let same = 0
   while (same < shown.length && shown[same] === tail[lead + same]) same++
-  const [breaks = ''] = /^(?:[ \t]*\n)+/.exec(tail.slice(lead + same)) ?? []
-  return lead + same + breaks.length
+  const [blank = ''] = /^(?:(?:[ \t]*\n)+|[ \t]+)/.exec(tail.slice(lead + same)) ?? []
+  return lead + same + blank.length
 }
 
 /** Behind the last match near the end of the text, if there is one and not all would be left out. */

@@ -149,8 +149,10 @@ export function createLiveText(
   /** A cut of the live message, which would have to be edited otherwise. */
   function cutNow(markdown: string, { pieces }: Plan, shown: string): ForcedCut | null {
     const live = pieces[current]
-    if (live?.from !== cursor.from || isVisible(live.markdown, live.closed, shown) || !isBusy()) return null
-    return cutBehindShown(markdown, live, shown, cutOptions(pieces.length === current + 1))
+    if (live?.from !== cursor.from || !isBusy()) return null
+    const cut = cutBehindShown(markdown, live, shown, cutOptions(pieces.length === current + 1))
+    // Where it shows more than it would hold as a part of the whole, that stays where it is.
+    return cut && (cut.at > live.to || !isVisible(live.markdown, live.closed, shown)) ? cut : null
   }
 
   /** The newest frame of the live message; `null` while there is nothing to show. */

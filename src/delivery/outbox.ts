@@ -45,6 +45,8 @@ export interface StoredCuts {
 
 /** A place in the source where one message ends and the next begins, and what is added there for well-formedness. */
 export interface ForcedCut {
+  /** Where that message begins. */
+  from: number
   at: number
   closed: string
   next: string

@@ -4,7 +4,7 @@ import { cutsKey, leftoverKeys, outboxKey } from './keys.ts'
 import type { Store } from './store.ts'
 
 type Entry = { state: 'intended' } | { state: 'posted' | 'settled'; ref: MessageRef }
-type Cuts = { length: number; cuts: readonly { at: number; closed: string; next: string }[] }
+type Cuts = { length: number; cuts: readonly { from: number; at: number; closed: string; next: string }[] }
 type Leftover = { key: string; thread: ThreadRef; ref: MessageRef; body: MessageBody | null; isTwice?: boolean }
 
 const PAGE = 500
