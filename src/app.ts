@@ -11,7 +11,7 @@ import { createParkedNotice } from './conversation/parked.ts'
 import { platformsByName } from './conversation/platforms.ts'
 import { createEditScheduler, type EditScheduler } from './delivery/editScheduler.ts'
 import { tidyUp } from './delivery/leftovers.ts'
-import { withPacedReactions } from './delivery/pacedReactions.ts'
+import { withPacedSignals } from './delivery/pacedSignals.ts'
 import { createEngine } from './engine.ts'
 import { checkModelServer, chooseModels } from './models.ts'
 import { createConsolePlatform } from './platform/console/consolePlatform.ts'
@@ -103,7 +103,7 @@ export async function createApp(config: Config, log: Log): Promise<App> {
   const edits = new Map<PlatformName, EditScheduler>(
     running.map(({ name, limits }) => [name, createEditScheduler({ limits })]),
   )
-  const platforms = platformsByName(running.map((one) => withPacedReactions(one, edits.get(one.name)!)))
+  const platforms = platformsByName(running.map((one) => withPacedSignals(one, edits.get(one.name)!)))
   const tellParked = createParkedNotice({ threads, platforms, wordingOf, log })
 
   const { access } = config

@@ -64,7 +64,7 @@ export interface PlatformLimits {
   dialog: { fields: number; characters: number }
 }
 
-export type LimitedCall = 'post' | 'edit' | 'remove' | 'react'
+export type LimitedCall = 'post' | 'edit' | 'remove' | 'react' | 'status'
 
 /** No window of `perMs` milliseconds, wherever it begins, holds more than `most` calls. */
 export interface Rate {

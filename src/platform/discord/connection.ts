@@ -12,6 +12,7 @@ import {
 import { messageOf, type Problem, SetupError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import { TOKEN_MEND } from './discordErrors.ts'
+import { createRequestGate } from './requestGate.ts'
 import { createRestAgent } from './restAgent.ts'
 
 /** Messages that discord.js keeps per channel: for replies to them and for edits that add a mention. */
@@ -42,6 +43,7 @@ export function createClient(options: { apiUrl: string; log: Log; requestTimeout
     rest: {
       api: apiUrl.replace(/\/+$/, ''),
       agent: createRestAgent(),
+      makeRequest: createRequestGate(),
       timeout: requestTimeoutMs,
       retries: REQUEST_RETRIES,
       rejectOnRateLimit: isEdit,

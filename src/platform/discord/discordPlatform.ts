@@ -54,7 +54,7 @@ function callLimits({ edits, posts, all }: DiscordRates): CallLimit[] {
   return [
     { calls: ['edit'], ...edits, scope: 'thread', reserve: 1 },
     { calls: ['post'], ...posts, scope: 'thread' },
-    { calls: ['post', 'edit', 'remove', 'react'], ...all, scope: 'bot', reserve: Math.floor(all.most / 10) },
+    { calls: ['post', 'edit', 'remove', 'react', 'status'], ...all, scope: 'bot', reserve: Math.floor(all.most / 10) },
   ]
 }
 

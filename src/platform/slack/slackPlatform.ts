@@ -89,6 +89,8 @@ function callLimits({ edits, removals, posts, channelPosts }: SlackRates): CallL
     { calls: ['remove'], ...removals, scope: 'account', burst: share(removals, 0.2) },
     // The tier of taking one away.
     { calls: ['react'], most: 20, perMs: 60_000, scope: 'account', burst: 6 },
+    // A thread at work is one change of its agent session, and its end is another: 50 changes a minute (tier 3).
+    { calls: ['status'], most: 24, perMs: 60_000, scope: 'account', burst: 8 },
     { calls: ['post'], ...channelPosts, scope: 'channel' },
     { calls: ['post'], ...posts, scope: 'account', burst: share(posts, 0.33), reserve: share(posts, 0.03) },
   ]
