@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { noBrowser, startConsole } from './console.ts'
+import { noBrowser } from './console.ts'
 import { useConsolePages } from './pages.ts'
 
 describe.skipIf(noBrowser)('what a screen reader is told', () => {
@@ -38,14 +38,11 @@ describe.skipIf(noBrowser)('what a screen reader is told', () => {
     const ref = await on.web.conversation.post(thread, 'begun', { live: true })
     await page.locator('.messages').getByText('begun').waitFor()
     const heard = await on.listen(page)
-    const { port, storage } = on.web
-    await on.web.stop()
-    await page.getByText('Connection lost').waitFor()
-    on.web = await startConsole({ port, storage })
-    await on.web.conversation.edit(thread, ref, 'Ended.')
-    await on.web.platform.post(thread, { markdown: 'A new one.', kind: 'answer' }, { key: 'new' })
-    await expect.poll(async () => (await heard()).join(' '), { timeout: 12_000 }).toContain('A new one.')
-    expect((await heard()).join(' ')).toBe('ToyCoder answered: Ended. ToyCoder answered: A new one.')
+    await on.away(page, async ({ conversation, platform }) => {
+      await conversation.edit(thread, ref, 'Ended.')
+      await platform.post(thread, { markdown: 'A new one.', kind: 'answer' }, { key: 'new' })
+    })
+    await expect.poll(heard, { timeout: 12_000 }).toEqual(['ToyCoder answered: Ended. ToyCoder answered: A new one.'])
   })
 
   test('opening a thread says nothing of what stands in it', async () => {
@@ -59,5 +56,16 @@ describe.skipIf(noBrowser)('what a screen reader is told', () => {
     await page.locator('.messages').getByText('Long ago.').waitFor()
     await on.web.conversation.post(thread, 'Just now.')
     await expect.poll(heard).toEqual(['ToyCoder answered: Just now.'])
+  })
+  test('words for this person alone are heard with their buttons, also while the drawer covers where they stand', async () => {
+    const page = await on.visit('/console', { viewport: { width: 360, height: 640 } })
+    const thread = await on.begin(page)
+    const heard = await on.listen(page)
+    await page.getByRole('button', { name: 'Show threads' }).click()
+    const buttons = [{ action: 'denyall', label: 'Deny all', style: 'danger' as const, value: '7' }]
+    await on.web.platform.whisper(thread, 'local', 'It **waits**.', { buttons })
+    await expect
+      .poll(async () => (await heard()).map((text) => text.split(/\s+/)))
+      .toEqual([['It', 'waits.', 'Deny', 'all']])
   })
 })

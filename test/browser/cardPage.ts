@@ -25,6 +25,7 @@ export function useCardPage() {
       pages.web.conversation.edit(at.thread, ref, markdown, { kind: 'card' }),
     card: () => at.page.getByRole('region', { name: /^Waiting for a decision: May I run edit_file\?$/ }),
     inCard: (text: string) => at.page.locator('.card').getByText(text),
+    whispered: (text: string) => at.page.locator('.whispers').getByText(text),
     field: (name: string) => at.page.getByRole('dialog').getByRole('textbox', { name }),
     button: (name: string) => at.page.getByRole('button', { name }),
     heard: () => heardOn(),

@@ -14,7 +14,7 @@ const scrollTop = (box: Box) => box.scrollTop
 
 describe.skipIf(noBrowser)('cards in a browser', () => {
   const at = useCardPage()
-  const { visit, post, settle, card, inCard, button, heard, focused, tabTo, decide } = at
+  const { visit, post, settle, card, inCard, whispered, button, heard, focused, tabTo, decide } = at
 
   test('a card is a named region with the whole diff in a block that scrolls by keyboard, signs and all', async () => {
     await visit()
@@ -107,7 +107,7 @@ describe.skipIf(noBrowser)('cards in a browser', () => {
       throw new Error('the store is away')
     })
     await button('Approve').click()
-    await at.page.getByText('That did not get through.').waitFor()
+    await whispered('That did not get through.').waitFor()
     decide(ref)
     await button('Approve').click()
     await inCard('Approved by Dana').waitFor()
@@ -120,10 +120,10 @@ describe.skipIf(noBrowser)('cards in a browser', () => {
     ]
     await at.web.platform.whisper(at.thread, 'local', 'It waits for a **decision**.', { buttons })
     at.web.conversation.onClick(async () => ({}))
-    await at.page.getByText('It waits for a decision.').waitFor()
+    await whispered('It waits for a decision.').waitFor()
     await tabTo('Deny all and use this message')
     await at.page.keyboard.press('Enter')
-    await at.page.getByText('It waits for a decision.').waitFor({ state: 'detached' })
+    await whispered('It waits for a decision.').waitFor({ state: 'detached' })
     expect(await focused()).toBe('composer-text')
     expect(at.web.conversation.clicks).toMatchObject([{ action: 'denyall', value: '7', thread: { id: at.thread.id } }])
   })
@@ -155,7 +155,7 @@ describe.skipIf(noBrowser)('cards in a browser', () => {
     decide(await post())
     await at.web.platform.whisper(at.thread, 'local', 'Only for you.', { buttons: BUTTONS.slice(3) })
     await card().waitFor()
-    await at.page.getByText('Only for you.').waitFor()
+    await whispered('Only for you.').waitFor()
     expect(await objectionsTo(at.page)).toEqual([])
     expect(await overflowOf(at.page)).toEqual([0, 0])
     at.web.conversation.onSubmit(async () => ({ errors: { timeout_s: 'This is no JSON.' } }))

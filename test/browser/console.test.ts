@@ -14,6 +14,7 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
   const { visit, begin, say } = on
   const composer = (page: Page) => page.getByRole('textbox', { name: 'Message' })
   const inThread = (page: Page, text: string) => page.locator('.messages').getByText(text)
+  const whispered = (page: Page, text: string) => page.locator('.whispers').getByText(text)
   const answers = (page: Page) => page.locator('.answer .prose')
 
   const live = (thread: ThreadRef, text: string): Promise<MessageRef> =>
@@ -109,11 +110,11 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     await other.goto(page.url())
     await live(thread, 'a long answer')
     await page.getByRole('button', { name: 'Stop' }).click()
-    await page.getByText('You pressed stop.').waitFor()
+    await whispered(page, 'You pressed stop.').waitFor()
     expect(on.web.conversation.clicks).toMatchObject([{ action: 'stop', value: 'run-1', thread: { id: thread.id } }])
-    expect(await other.getByText('You pressed stop.').count()).toBe(0)
+    expect(await whispered(other, 'You pressed stop.').count()).toBe(0)
     await page.getByRole('button', { name: 'Dismiss' }).click()
-    expect(await page.getByText('You pressed stop.').count()).toBe(0)
+    expect(await whispered(page, 'You pressed stop.').count()).toBe(0)
   })
 
   test('a reload and a restart of the program keep everything', async () => {
@@ -147,41 +148,6 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     expect(await one.locator('.messages').textContent()).toBe(await two.locator('.messages').textContent())
   })
 
-  test('a lost connection is said, and on its return the page is right again; what was typed meanwhile is sent once', async () => {
-    const page = await visit()
-    const thread = await begin(page)
-    const ref = await live(thread, 'before the cut')
-    await inThread(page, 'before the cut').waitFor()
-    const { port, storage } = on.web
-    await on.web.stop()
-    await page.getByText('Connection lost').waitFor()
-    await say(page, 'typed while away')
-    await page.getByText('Not sent yet').waitFor()
-    on.web = await startConsole({ port, storage })
-    await on.web.conversation.edit(thread, ref, 'after the cut')
-    await inThread(page, 'after the cut').waitFor()
-    await expect
-      .poll(() => on.web.conversation.messages.map(({ text }) => text), { timeout: 12_000 })
-      .toEqual(['typed while away'])
-    await page.getByText('Not sent yet').waitFor({ state: 'detached' })
-    await expect.poll(() => page.locator('.person .bubble').allInnerTexts()).toEqual(['hello', 'typed while away'])
-    expect(await inThread(page, 'before the cut').count()).toBe(0)
-  })
-
-  test('an answer to a submission that got lost makes no second message', async () => {
-    const page = await visit()
-    let lost = 0
-    await page.route('**/api/submit', async (route) => {
-      if (lost++ > 0) return route.continue()
-      await route.fetch()
-      await route.abort()
-    })
-    await begin(page, 'only once')
-    await expect.poll(() => lost).toBeGreaterThan(1)
-    await expect.poll(() => page.locator('.person .bubble').allInnerTexts()).toEqual(['only once'])
-    expect(on.web.conversation.messages).toHaveLength(1)
-  })
-
   test('everything can be done by the keyboard alone', async () => {
     const page = await visit()
     await page.keyboard.type('by keyboard')
@@ -206,7 +172,7 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     }
     await tabTo('Stop', 'Shift+Tab')
     await page.keyboard.press('Enter')
-    await page.getByText('You pressed stop.').waitFor()
+    await whispered(page, 'You pressed stop.').waitFor()
     await tabTo('read_file', 'Shift+Tab')
     await page.keyboard.press('Enter')
     await page.getByText('result of x').waitFor()
@@ -264,7 +230,7 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     await live(thread, 'growing')
     await page.getByText('is working on it').waitFor({ state: 'hidden' })
     await on.web.platform.whisper(thread, 'local', 'Only for you.')
-    await page.getByText('Only for you.').waitFor()
+    await whispered(page, 'Only for you.').waitFor()
     await page.locator('.activity summary').click()
     expect(await objectionsTo(page)).toEqual([])
   })
@@ -279,7 +245,7 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
     await on.web.conversation.post(thread, evil)
     await on.web.conversation.post(thread, evil, { kind: 'activity' })
     await on.web.platform.whisper(thread, 'local', `${evil} the very end`)
-    await page.getByText('the very end').waitFor()
+    await whispered(page, 'the very end').waitFor()
     expect(await page.evaluate(`'pwned' in window`)).toBe(false)
     expect(await page.locator('[href^="javascript:" i], .messages img, .messages script, [onerror]').count()).toBe(0)
     expect(requests.filter((url) => !url.startsWith(on.web.url))).toEqual([])

@@ -5,7 +5,7 @@ import { noBrowser } from './console.ts'
 
 describe.skipIf(noBrowser)('dialogs in a browser', () => {
   const at = useCardPage()
-  const { visit, post, settle, card, inCard, field, button, heard, focused, tabTo, decide } = at
+  const { visit, post, settle, card, inCard, whispered, field, button, heard, focused, tabTo, decide } = at
 
   test('Deny with a reason, by keyboard alone', async () => {
     await visit()
@@ -137,6 +137,8 @@ describe.skipIf(noBrowser)('dialogs in a browser', () => {
 
   test('a megabyte of arguments opens, is changed and arrives whole', async () => {
     await visit()
+    // The browser itself lays out a megabyte for seconds, on a busy machine for many.
+    at.page.setDefaultTimeout(40_000)
     const value = 'const x = 1 // 例\n'.repeat(60_000).slice(0, 999_990)
     const fields = [{ ...EDIT.fields[0]!, value }]
     decide(await post(), { edit: { dialog: { ...EDIT, fields } } })
@@ -169,11 +171,11 @@ describe.skipIf(noBrowser)('dialogs in a browser', () => {
     await button('Edit…').click()
     await at.page.getByRole('dialog').waitFor()
     await at.web.conversation.post(at.thread, 'One.')
-    await at.web.conversation.post(at.thread, 'Two.')
-    await at.page.locator('.messages').getByText('Two.').waitFor()
+    await at.web.platform.whisper(at.thread, 'local', 'Only for you.')
+    await whispered('Only for you.').waitFor()
     expect(await heard()).toHaveLength(1)
     await at.page.keyboard.press('Escape')
-    await expect.poll(async () => (await heard())[1]).toBe('ToyCoder answered: One. ToyCoder answered: Two.')
+    await expect.poll(async () => (await heard())[1]).toBe('ToyCoder answered: One. Only for you.')
   })
 
   test('what is wrong with a dialog that was closed while it was sent is told all the same', async () => {
@@ -194,7 +196,29 @@ describe.skipIf(noBrowser)('dialogs in a browser', () => {
     await at.page.keyboard.press('Escape')
     await at.page.getByRole('dialog').waitFor({ state: 'detached' })
     answer()
-    await at.page.locator('.whisper', { hasText: 'This is no JSON.' }).waitFor()
+    await whispered('This is no JSON.').waitFor()
+  })
+
+  test('a closed dialog whose content never got through is told, too, and why', async () => {
+    await visit()
+    decide(await post())
+    let fail = () => {}
+    const asked = new Promise<void>((resolve) => {
+      fail = resolve
+    })
+    let arrived = false
+    await at.page.route('**/api/dialog', async (route) => {
+      arrived = true
+      await asked
+      await route.fulfill({ status: 404, json: { error: 'gone' } })
+    })
+    await button('Edit…').click()
+    await button('Submit').click()
+    await expect.poll(() => arrived).toBe(true)
+    await at.page.keyboard.press('Escape')
+    await at.page.getByRole('dialog').waitFor({ state: 'detached' })
+    fail()
+    await whispered('This thread does not exist.').waitFor()
   })
 
   test('a dialog whose card is deleted meanwhile gives the focus to the thread', async () => {

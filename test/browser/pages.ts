@@ -8,7 +8,7 @@ export function useConsolePages() {
   let browser: Browser
   const complaints: string[] = []
   const pages: Page[] = []
-  const all = { web: undefined as unknown as RunningConsole, blank, visit, say, begin, listen }
+  const all = { web: undefined as unknown as RunningConsole, blank, visit, say, begin, away, listen }
 
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_FLAGS })
@@ -57,6 +57,17 @@ export function useConsolePages() {
     await page.waitForURL(/\/console\/t\//)
     await page.locator('.person:not([data-sending])').waitFor()
     return all.web.conversation.messages.at(-1)!.thread
+  }
+
+  /** Cuts the page off, lets something happen to its thread meanwhile, and brings the server back with the same store. */
+  async function away(page: Page, act: (elsewhere: RunningConsole) => Promise<unknown>): Promise<void> {
+    const { port, storage } = all.web
+    await all.web.stop()
+    await page.getByText('Connection lost').waitFor()
+    const elsewhere = await startConsole({ storage })
+    await act(elsewhere)
+    await elsewhere.stop()
+    all.web = await startConsole({ port, storage })
   }
 
   /** From here on `heard` of the page lists what a screen reader is given. */

@@ -1,6 +1,7 @@
 /**
- * Reads out to screen readers, politely and once. What comes in the same moment is said together, and what comes while a
- * dialog makes the page inert is said when it closes, since nothing of an inert page is read.
+ * The page's one voice for screen readers, polite and outside of all that the drawer covers. What comes in the same moment
+ * is said together, and what comes while a dialog makes the page inert is said when it closes, since nothing of an inert
+ * page is read.
  */
 export function createAnnouncer() {
   const place = document.querySelector('#announcer')

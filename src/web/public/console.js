@@ -1,3 +1,4 @@
+import { createAnnouncer } from './announcer.js'
 import { renewSession } from './api.js'
 import { createComposer } from './composer.js'
 import { createDialogs } from './dialog.js'
@@ -15,16 +16,18 @@ const find = (selector) => document.querySelector(selector)
 /** The thread of the page's address, or `null` for a thread that is still to begin. */
 let threadId = threadOf(location.pathname)
 
+const announcer = createAnnouncer()
 const drawer = createDrawer()
 const whisper = createWhispers({
+  announcer,
   onPress: (messageId, button, back) => press({ threadId, messageId, button, back }),
   onLeave: () => composer.focus(),
 })
 const dialogs = createDialogs({ whisper })
 const press = createPress({ whisper, dialogs })
-const messages = createMessageList({ onPress: press })
+const messages = createMessageList({ announcer, onPress: press })
 const threads = createThreadList({ onOpen: (id) => open(id, 'push'), onWaiting: showWaiting })
-const send = createOutgoing({ messages, whisper, onAccepted })
+const send = createOutgoing({ messages, whisper, onAccepted, onLeave: () => composer.focus() })
 const composer = createComposer({
   onSend(text) {
     find('#welcome').hidden = true
@@ -61,6 +64,7 @@ function open(id, how) {
   threadId = id
   if (how === 'push') history.pushState(null, '', id === null ? '/console' : `/console/t/${id}`)
   dialogs.close()
+  announcer.clear()
   messages.clear()
   whisper.clear()
   threads.open(id)

@@ -60,8 +60,9 @@ export function createDialogs({ whisper }) {
         // Closed meanwhile: there is no field any more at which they could stand.
         for (const text of Object.values(errors)) whisper.text(text)
       } catch ({ code }) {
-        notice.textContent = { tooLong: words.tooLong, gone: words.gone }[code] ?? words.dialogNotTaken
-        if (!element.open) whisper.text(words.notTaken)
+        const reason = { tooLong: words.tooLong, gone: words.gone }[code]
+        if (element.open) notice.textContent = reason ?? words.dialogNotTaken
+        else whisper.text(reason ?? words.notTaken)
       } finally {
         busy = false
         submit.removeAttribute('aria-disabled')

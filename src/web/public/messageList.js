@@ -1,4 +1,3 @@
-import { createAnnouncer } from './announcer.js'
 import { earlierMessages } from './api.js'
 import { isOpenCard, lastWords } from './card.js'
 import { createMessageElement, showMessage } from './messageView.js'
@@ -13,12 +12,11 @@ const ANNOUNCED = 1_000
  * The messages of the thread that is open. The order is that of the ids, newest smallest; of two states of a message the
  * one with the larger revision stays. `onPress({ threadId, messageId, button, back })` is called for their buttons.
  */
-export function createMessageList({ onPress }) {
+export function createMessageList({ announcer, onPress }) {
   const list = document.querySelector('#messages')
   const scroller = document.querySelector('#main')
   const earlier = document.querySelector('#earlier')
   const toLatest = document.querySelector('#to-latest')
-  const announcer = createAnnouncer()
   /** Ids of the cards that were read out. */
   const announced = new Set()
   const shown = new Map()
@@ -60,6 +58,15 @@ export function createMessageList({ onPress }) {
     if (message.kind === 'card') announceCard(message, known?.message, element, comes)
     const finished = message.kind === 'answer' && !message.live
     if (finished && (known ? known.message.live : comes)) announce(words.answered, element)
+  }
+
+  /** Takes a message away; a focus in it goes to the thread. */
+  function drop(id) {
+    const element = shown.get(id)?.element
+    const hadFocus = element?.contains(document.activeElement)
+    element?.remove()
+    shown.delete(id)
+    if (hadFocus) focusOn(element)
   }
 
   /** The focus goes to a message whose button had it, or to the thread where that message is gone. */
@@ -132,14 +139,13 @@ export function createMessageList({ onPress }) {
       }
       const oldest = messages[0]?.id ?? ''
       const present = new Set(messages.map((message) => message.id))
-      for (const [known, { element }] of shown) {
+      // So much came meanwhile that there may be more between what is shown and this picture.
+      const gap = more && ![...shown.keys()].some((known) => present.has(known))
+      for (const [known, { message }] of shown) {
         // Older ones that were asked for stay; one that should be in this picture and is not has been removed.
-        if (known <= oldest && !present.has(known)) {
-          element.remove()
-          shown.delete(known)
-        }
+        if (gap || (known <= oldest && !present.has(known))) drop(known)
         // The picture is the truth, also after a restart of the server began to count afresh.
-        if (present.has(known)) shown.get(known).message.rev = -1
+        message.rev = -1
       }
       const hadEarlier = [...shown.keys()].some((known) => known > oldest)
       for (const message of messages) place(message, message.id < since)
@@ -150,13 +156,7 @@ export function createMessageList({ onPress }) {
       place(message, true)
       followEnd()
     },
-    remove(id) {
-      const element = shown.get(id)?.element
-      const hadFocus = element?.contains(document.activeElement)
-      element?.remove()
-      shown.delete(id)
-      if (hadFocus) focusOn(element)
-    },
+    remove: drop,
     /** Puts something that is on its way to the server at the end, until the message with this submission comes. */
     append(element, submission) {
       element.dataset.sending = submission
@@ -181,7 +181,6 @@ export function createMessageList({ onPress }) {
       shown.clear()
       list.replaceChildren()
       earlier.hidden = true
-      announcer.clear()
       follows = true
       followEnd()
     },

@@ -9,12 +9,13 @@ const LONGEST_PAUSE_MS = 8_000
  * Sends what was typed, once, however long that takes: the same id goes along with every attempt, so that a lost answer
  * makes no second message. Until the server has it, it stands at the end of the thread and says so.
  *
- * `onAccepted({ threadId, messageId, outcome, text }, sentFrom)` is called when the server has it.
+ * `onAccepted({ threadId, messageId, outcome, text }, sentFrom)` is called when the server has it. `onLeave` takes the
+ * focus of what goes away.
  */
-export function createOutgoing({ messages, onAccepted, whisper }) {
+export function createOutgoing({ messages, onAccepted, onLeave, whisper }) {
   return function send(threadId, text) {
     const id = newId()
-    const state = el('p', { class: 'sending' }, words.sending)
+    const state = el('p', { class: 'sending', role: 'status' }, words.sending)
     const element = el('li', { class: 'message person' }, el('div', { class: 'bubble' }, text), state)
     messages.append(element, id)
 
@@ -31,7 +32,11 @@ export function createOutgoing({ messages, onAccepted, whisper }) {
           return
         }
         const again = el('button', { type: 'button' }, words.retry)
-        again.addEventListener('click', () => attempt(FIRST_PAUSE_MS))
+        again.addEventListener('click', () => {
+          state.textContent = words.sending
+          onLeave()
+          attempt(FIRST_PAUSE_MS)
+        })
         const reason = { tooLong: words.tooLong, gone: words.gone }[code] ?? words.notSent
         state.replaceChildren(reason, ' ', again)
       }

@@ -6,7 +6,7 @@ import { words } from './words.js'
  * What is said to this person alone; it stays until it is dismissed, answered, or ten more came. `onPress(id, button, back)`
  * is called for buttons and resolves to true when the matter is settled. `onLeave` takes the focus of what goes away.
  */
-export function createWhispers({ onPress, onLeave }) {
+export function createWhispers({ announcer, onPress, onLeave }) {
   const place = document.querySelector('#whispers')
   const heard = new Set()
 
@@ -16,9 +16,12 @@ export function createWhispers({ onPress, onLeave }) {
       { type: 'button', class: 'icon-button', 'aria-label': words.dismiss },
       icon(SHAPES.failed),
     )
-    const whisper = el('div', { class: 'whisper' }, el('div', { class: 'whisper-content' }, ...content), close)
+    const said = el('div', { class: 'whisper-content' }, ...content)
+    const whisper = el('div', { class: 'whisper' }, said, close)
     close.addEventListener('click', () => leave(whisper))
     place.append(whisper)
+    // biome-ignore lint/performance/useDomNodeTextContent: blocks and buttons have to stay apart when they are read out
+    announcer.say(said.innerText)
     while (place.children.length > 10) leave(place.firstChild)
     return whisper
   }
