@@ -8,6 +8,7 @@ export default defineConfig({
     // Generous: scenario tests start the program several times, and CI machines are busy.
     testTimeout: 60_000,
     hookTimeout: 30_000,
+    expect: { poll: { timeout: 10_000 } },
     unstubEnvs: true,
   },
 })
