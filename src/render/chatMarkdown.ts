@@ -13,6 +13,11 @@ export interface Dialect {
   /** A value that must be shown as it is. */
   literal(value: string): string
   inlineCode(value: string): string
+  /**
+   * Printed parts of a paragraph in a row, without code: where they meet, what each is harmless by itself may have become a
+   * mention. Applied to what it has given before, it changes nothing.
+   */
+  joined(printed: string): string
   code(node: Code, written: string): string
   heading(depth: number, content: string): string
   /** `print` gives the content of a cell in this dialect, on one line. */
@@ -80,8 +85,19 @@ export function printChatMarkdown(markdown: string, dialect: Dialect): string {
     }
   }
 
+  /** Code stands for itself; all between is joined. */
   function inlines(nodes: readonly PhrasingContent[], quoteDepth: number): string {
-    return nodes.map((node) => inline(node, quoteDepth)).join('')
+    let text = ''
+    let run = ''
+    for (const node of nodes) {
+      const printed = inline(node, quoteDepth)
+      if (node.type !== 'inlineCode') run += printed
+      else {
+        text += dialect.joined(run) + printed
+        run = ''
+      }
+    }
+    return text + dialect.joined(run)
   }
 
   function inline(node: PhrasingContent, quoteDepth: number): string {
@@ -158,7 +174,8 @@ function referencesOf(node: Nodes, into = new Set<string>()): Set<string> {
 /** A fence of backticks that nothing in `code` can close, at least as long as the one it was written with. */
 export function fenceFor(code: string, written = ''): string {
   const own = /^(?:`{3,}|~{3,})/.exec(written)?.[0].length ?? 3
-  const longest = Math.max(0, ...[...code.matchAll(/`{3,}/g)].map((run) => run[0].length))
+  let longest = 0
+  for (const [run] of code.matchAll(/`{3,}/g)) longest = Math.max(longest, run.length)
   return '`'.repeat(Math.max(own, longest + 1, 3))
 }
 

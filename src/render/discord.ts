@@ -1,3 +1,4 @@
+import { decodeString } from 'micromark-util-decode-string'
 import {
   backticked,
   balanced,
@@ -8,9 +9,8 @@ import {
   withLiveMark,
 } from './chatMarkdown.ts'
 import { codePoints, cut } from './graphemes.ts'
-import { parseMarkdown } from './markdown.ts'
 import type { ButtonView, MessageView } from './messageView.ts'
-import { plainBlock, tableCells } from './plain.ts'
+import { tableCells } from './plain.ts'
 import { fixedWidthTable } from './textTable.ts'
 
 /** What Discord takes in one message (facts/discord.md b; text counts in code points). */
@@ -104,6 +104,7 @@ function dialectFor(allowed: ReadonlySet<string>): Dialect {
     text: (written) => harmless(escapedProse(decoded(written)), allowed),
     literal,
     inlineCode: backticked,
+    joined: (printed) => harmless(printed, allowed),
     code: (node) => codeBlock(node.value, fenceLanguage(node)),
     // Discord has three levels; deeper ones are bold lines.
     heading: (depth, content) => (depth <= 3 ? `${'#'.repeat(depth)} ${content}` : `**${content}**`),
@@ -130,8 +131,8 @@ function codeBlock(value: string, language: string): string {
 /** Discord knows no entities. */
 function decoded(written: string): string {
   return written.replace(/&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z]\w{1,31});/gi, (entity) => {
-    const value = plainBlock(parseMarkdown(entity).root)
-    return value === entity ? entity : value.replace(/[\\`*_~|]/g, '\\$&')
+    const value = decodeString(entity)
+    return value === entity ? entity : value.replace(/[\\`*_~|[\]]/g, '\\$&')
   })
 }
 

@@ -82,7 +82,7 @@ function button({ action, label, style, value }: ButtonView, repeat: string): Bu
   return {
     type: 'button',
     action_id: SLACK_ACTION_PREFIX + action + repeat,
-    text: { type: 'plain_text', text: cut(label, SLACK_LIMITS.buttonLabel), emoji: false },
+    text: { type: 'plain_text', text: cut(apart(label), SLACK_LIMITS.buttonLabel), emoji: false },
     value,
     ...(style !== 'plain' && { style }),
   }
@@ -120,6 +120,10 @@ function dialectFor(allowed: ReadonlySet<string>): Dialect {
     text,
     literal,
     inlineCode: (value) => backticked(apart(value)),
+    joined: (printed) =>
+      printed.replace(/<(?=[!@#])(?:@([A-Z0-9]+)>)?/g, (token, id: string | undefined) =>
+        id !== undefined && allowed.has(id) ? token : token.replace('<', '<\u2060'),
+      ),
     code(node, written) {
       const fence = fenceFor(node.value, written)
       return `${fence}${fenceLanguage(node)}\n${node.value === '' ? '' : `${apart(node.value)}\n`}${fence}`

@@ -11,6 +11,9 @@ const KEY_EVENT = 'toycoder_message'
 /** How far back an opening message is looked for in its channel: this many pages of 200. */
 const CHANNEL_PAGES = 5
 
+/** Slack turns no name into a mention by itself. An edit without these would fall back to its own way of reading. */
+const NO_NAMES = { parse: 'none', link_names: false } as const
+
 export interface Posting {
   open(place: Place, body: MessageBody, options: PostOptions): Promise<{ thread: ThreadRef; ref: MessageRef }>
   post(thread: ThreadRef, body: MessageBody, options: PostOptions): Promise<MessageRef>
@@ -34,6 +37,7 @@ export function createPosting(calls: SlackCalls, self: () => Identity): Posting 
         // Links in answers would sprout previews, each a change of the message.
         unfurl_links: false,
         unfurl_media: false,
+        ...NO_NAMES,
         metadata: { event_type: KEY_EVENT, event_payload: { key: hash(key) } },
       }),
     )
@@ -93,7 +97,7 @@ export function createPosting(calls: SlackCalls, self: () => Identity): Posting 
     async edit(ref, body) {
       const { text, blocks } = payloadOf(body)
       await calls.write('chat.update', (client) =>
-        client.chat.update({ channel: ref.channel, ts: ref.id, text, blocks }),
+        client.chat.update({ channel: ref.channel, ts: ref.id, text, blocks, ...NO_NAMES }),
       )
     },
     async remove(ref) {
