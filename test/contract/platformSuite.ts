@@ -65,6 +65,7 @@ export type PlatformPromise =
   | 'a file appears in its thread'
   | 'reactions and status never fail a caller'
   | 'people are told apart by the rights they have'
+  | 'somebody the platform does not know has the fewest rights'
   | 'a stopped platform hands over nothing more'
 
 /**
@@ -308,6 +309,13 @@ export function platformSuite(
       expect(await platform.person(account, member)).toMatchObject({ id: member, isAdmin: false, isGuest: false })
       if (guest) expect(await platform.person(account, guest)).toMatchObject({ isGuest: true, isAdmin: false })
       if (bot) expect(await platform.person(account, bot)).toMatchObject({ isBot: true, isAdmin: false })
+    })
+
+    promise('somebody the platform does not know has the fewest rights', async ({ platform, hooks }) => {
+      const nobody = hooks.people.member.replace(/./g, (character) => (/\d/.test(character) ? '9' : character))
+      const { isBot, isGuest, isExternal, isAdmin } = await platform.person(hooks.place.account, nobody)
+      expect(isAdmin).toBe(false)
+      expect(isBot || (isGuest && isExternal)).toBe(true)
     })
 
     promise('a stopped platform hands over nothing more', async ({ platform, inbox, hooks }) => {

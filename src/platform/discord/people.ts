@@ -34,8 +34,13 @@ export function createPeople(options: {
       const member = await memberOf(guild, id)
       if (member) return ofMember(member)
     }
-    const user = await api.call<User>('look up a person', [], () => client.users.fetch(id, { force: true }))
-    return { ...ofUser(user), isExternal: true }
+    try {
+      const user = await api.call<User>('look up a person', [], () => client.users.fetch(id, { force: true }))
+      return { ...ofUser(user), isExternal: true }
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.kind !== 'notFound') throw error
+      return { id, name: id, isBot: false, isGuest: true, isExternal: true, isAdmin: false, roles: [] }
+    }
   }
 
   async function memberOf(guild: Guild, id: string): Promise<GuildMember | undefined> {

@@ -1,12 +1,15 @@
 import type { webApi } from '@slack/bolt'
 import type { Person } from '../../shared/thread.ts'
 import type { Identity } from './inbound.ts'
-import { platformErrorOf } from './slackErrors.ts'
+import { platformErrorOf, slackCodeOf } from './slackErrors.ts'
 
 /** How long somebody's rights are believed, in milliseconds. */
 const FRESH_MS = 5 * 60_000
 /** A name changes seldom: it may be shown longer than rights are believed. */
 const MOST_PEOPLE = 5_000
+
+/** Slack has nothing to tell about somebody, and won't have later. */
+const UNKNOWN = new Set(['user_not_found', 'user_not_visible', 'bot_not_found'])
 
 export interface People {
   person(id: string): Promise<Person>
@@ -28,7 +31,11 @@ export function createPeople(
 
   async function ask(id: string): Promise<Person> {
     try {
-      const person = id.startsWith('B') ? await askBot(client, id) : await askUser(client, id, self())
+      const asked = id.startsWith('B') ? askBot(client, id) : askUser(client, id, self())
+      const person = await asked.catch((error: unknown) => {
+        if (UNKNOWN.has(slackCodeOf(error) ?? '')) return stranger(id)
+        throw error
+      })
       known.delete(id)
       known.set(id, { at: now(), person })
       if (known.size > MOST_PEOPLE) known.delete(known.keys().next().value!)
@@ -57,6 +64,11 @@ export function createPeople(
     nameOf: (id) => known.get(id)?.person.name,
     localeOf: (id) => known.get(id)?.person.locale,
   }
+}
+
+/** Somebody whom Slack does not show: with the fewest rights there are, so that nobody waits for what never comes. */
+function stranger(id: string): Person {
+  return { id, name: id, isBot: id.startsWith('B'), isGuest: true, isExternal: true, isAdmin: false, roles: [] }
 }
 
 async function askUser(client: webApi.WebClient, id: string, self: Identity): Promise<Person> {
