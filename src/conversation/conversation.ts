@@ -15,7 +15,7 @@ import { isCommandKey, STOP_ACTION } from './door.ts'
 import { messageOf, personRecord, recordBackground, specialistOf, userMessageOf } from './incoming.ts'
 import { appender, beginningOf, channelOf, mark, type OpenThread, openRun } from './openThread.ts'
 import type { ConversationParts } from './parts.ts'
-import { showRest } from './showRecords.ts'
+import { showIfPossible, showRest } from './showRecords.ts'
 import { startThreadFor } from './slashCommand.ts'
 import { runTurn } from './turn.ts'
 import type { CountCall, RunOutcome } from './turnParts.ts'
@@ -88,6 +88,7 @@ export function createConversation(parts: ConversationParts): RunHandler {
       } else {
         // A run that was stopped is over; what comes after it needs a signal that is not aborted.
         if (signal.aborted) {
+          await leaveUnbegun(open, signal)
           await parts.wake(key)
           break
         }
@@ -229,18 +230,38 @@ export function createConversation(parts: ConversationParts): RunHandler {
 
   /** What people sent before their *stop* (or *new*) is in the records for later, but is not begun any more. */
   async function takeWhatWasStopped(open: OpenThread, signal: AbortSignal): Promise<void> {
-    const waiting = await inbox.read(open.key, open.thread.nextSlot)
-    const names = waiting.map(({ event }) => {
-      const message = messageOf(event, open.ref)
-      return commands.parse(message.text, message.addressed)?.command.name
-    })
-    const end = names.findIndex((name) => name === 'stop' || name === 'new')
-    for (const slot of waiting.slice(0, Math.max(0, end))) await take(open, slot, signal)
-    const at = waiting[end]
-    if (!at) return
-    if (names[end] === 'new') return take(open, at, signal)
-    const source = sourceOf(at, messageOf(at.event, open.ref))
+    const { before, end } = await untilStop(open)
+    if (!end) return
+    for (const slot of before) await take(open, slot, signal)
+    if (end.name === 'new') return take(open, end.slot, signal)
+    const source = sourceOf(end.slot, messageOf(end.slot.event, open.ref))
     await open.append(mark(now(), { mark: 'handled', what: 'stop', source }))
+  }
+
+  /** A *stop* that came before the run it is about had begun: what was asked stays unanswered, and people see who stopped it. */
+  async function leaveUnbegun(open: OpenThread, { reason }: AbortSignal): Promise<void> {
+    const { before, end } = await untilStop(open)
+    if (end?.name !== 'stop' || !(reason instanceof Interrupted)) return
+    for (const slot of before) await take(open, slot, new AbortController().signal)
+    if (!openRun(open.thread)) return
+    await showIfPossible(
+      open,
+      await open.append(mark(now(), { mark: 'stopped', by: reason.message, partial: '' })),
+      log,
+    )
+  }
+
+  /** What waits in the inbox up to the first *stop* or *new*. */
+  async function untilStop(
+    open: OpenThread,
+  ): Promise<{ before: InboxSlot[]; end?: { name: string; slot: InboxSlot } }> {
+    const waiting = await inbox.read(open.key, open.thread.nextSlot)
+    for (const [at, slot] of waiting.entries()) {
+      const { text, addressed } = messageOf(slot.event, open.ref)
+      const name = commands.parse(text, addressed)?.command.name
+      if (name === 'stop' || name === 'new') return { before: waiting.slice(0, at), end: { name, slot } }
+    }
+    return { before: waiting }
   }
 }
 
