@@ -12,6 +12,7 @@ import type {
 import type { Inbox, InboxEvent } from '../session/inbox.ts'
 import type { Scheduler } from '../session/scheduler/scheduler.ts'
 import type { ThreadStore } from '../session/thread.ts'
+import { createTurns } from '../session/threadStore.ts'
 import type { Log } from '../shared/log.ts'
 import { type PlatformName, type ThreadRef, threadKey } from '../shared/thread.ts'
 import type { Wording } from '../shared/wording/wording.ts'
@@ -52,12 +53,18 @@ export interface DoorParts {
  */
 export function createDoor(parts: DoorParts): PlatformInbox & { close(): void } {
   const { inbox, threads, followed, scheduler, platforms, commands, access, wordingOf, log, now = Date.now } = parts
+  const inTurn = createTurns()
   let closed = false
 
   async function message(event: IncomingMessage): Promise<Receipt> {
     refuseWhenClosed()
     if (!maySend(access, event)) return ignored(event.id, 'the sender or the channel is not on the list')
     const key = threadKey(event.thread)
+    return inTurn(key, () => take(key, event))
+  }
+
+  /** In turn, because what follows a mention at the same moment counts only once the mention has made the thread. */
+  async function take(key: string, event: IncomingMessage): Promise<Receipt> {
     if (event.addressed === 'thread' && !(await threads.exists(key))) return { outcome: 'ignored' }
     await threads.ensureHead({ v: 1, ref: event.thread, title: titleOf(event.text), createdAt: now() })
     const outcome = await inbox.deliver(key, { kind: 'message', id: event.id, aliases: event.aliases, message: event })
