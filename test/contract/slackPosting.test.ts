@@ -38,7 +38,16 @@ describe('what goes to Slack', () => {
     const { args } = slack.double.calls('chat.postMessage')[0]!
     expect(args).toMatchObject({ channel: 'C0DEV', thread_ts: thread.thread, unfurl_links: false, unfurl_media: false })
     expect(JSON.stringify(args)).not.toContain('thread/1:answer')
-    expect(args).not.toHaveProperty('link_names')
+  })
+
+  test('every post and every edit tells Slack to make no mention out of a name', async () => {
+    const ref = await post(says('@channel #general'))
+    await slack.platform.edit(thread, ref, says('@here'))
+    for (const method of ['chat.postMessage', 'chat.update']) {
+      const { args } = slack.double.calls(method)[0]!
+      expect(args.parse, method).toBe('none')
+      expect(String(args.link_names), method).toBe('false')
+    }
   })
 
   test('case SE-01: no call carries more than Slack edits; what is longer is refused before it is sent', async () => {
