@@ -19,6 +19,7 @@ import { createDiscordPlatform } from './platform/discord/discordPlatform.ts'
 import type { ChatPlatform } from './platform/platform.ts'
 import { createSlackPlatform } from './platform/slack/slackPlatform.ts'
 import { ensureWorkspace } from './sampleWorkspace.ts'
+import { createActivityLevels } from './session/activityLevels.ts'
 import { auditOf } from './session/approvalAudit.ts'
 import { createApprovals } from './session/approvals.ts'
 import { createFollowed } from './session/followed.ts'
@@ -88,7 +89,13 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     ? createConsolePlatform({ storage: store, log, adminName: 'You', pageUrl: () => consoleUrl })
     : null
   const slack = config.slack
-    ? createSlackPlatform({ ...slackOptions(config.slack), ...fixedWording, rates: config.delivery.slackLimits, log })
+    ? createSlackPlatform({
+        ...slackOptions(config.slack),
+        ...fixedWording,
+        rates: config.delivery.slackLimits,
+        streaming: config.delivery.slackStreaming,
+        log,
+      })
     : null
   const discord = config.discord
     ? createDiscordPlatform({
@@ -162,8 +169,10 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     approvals,
     cards,
     switches,
+    activityLevels: createActivityLevels(store),
     audit: (thread, channel) => collect(auditOf(store, thread, channel)),
     activity: config.delivery.toolActivity,
+    notifyAfterMs: config.delivery.notifyAfterMs,
     access,
     commands,
     redactor,

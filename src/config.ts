@@ -56,6 +56,8 @@ export interface Config {
   budgets: { thread: Budget; personPerDay: Budget; channelPerDay: Budget; day: Budget }
   delivery: {
     toolActivity: 'full' | 'compact' | 'off'
+    /** An answer that was written for so long ends with a message of its own. */
+    notifyAfterMs: number
     slackStreaming: 'dm' | 'always' | 'never'
     slackLimits: Limits<'edits' | 'removals' | 'posts' | 'channelPosts'>
     discordLimits: Limits<'edits' | 'posts' | 'all'>
@@ -318,6 +320,7 @@ function deliveryFrom(file: ConfigFile['delivery']): Config['delivery'] {
   const { channel_posts: channelPosts, ...slackLimits } = file.slack_limits
   return {
     toolActivity: file.tool_activity,
+    notifyAfterMs: file.notify_after,
     slackStreaming: file.slack_streaming,
     slackLimits: { ...slackLimits, channelPosts },
     discordLimits: file.discord_limits,

@@ -177,6 +177,8 @@ export const configSchema = section({
   budgets: section({ thread: budget, person_per_day: budget, channel_per_day: budget, day: budget }).prefault({}),
   delivery: section({
     tool_activity: choice('full', 'compact', 'off').prefault('full'),
+    // No answer takes a year.
+    notify_after: z.preprocess((written) => (written === 'never' ? '365d' : written), duration).prefault('2m'),
     slack_streaming: choice('dm', 'always', 'never').prefault('dm'),
     slack_limits: section({
       edits: rate.prefault('50/60s'),

@@ -1,3 +1,4 @@
+import { ACTIVITY_LEVELS } from '../delivery/threadView.ts'
 import type { Wording } from '../shared/wording/wording.ts'
 
 /**
@@ -10,6 +11,8 @@ export interface Command {
   /** One line for help and for the platforms' command lists. */
   help(wording: Wording): string
   aliases: readonly string[]
+  /** What follows its name, where only that makes it a command: anything else is a task for the agent. */
+  takes?: RegExp
   /** Not shown in help. */
   hidden: boolean
   /** Also a slash command of its own (`/plan`), not only `/toycoder NAME`. */
@@ -48,6 +51,7 @@ export function createCommandRegistry(commands: readonly Command[]) {
       if (!command) return null
       const args = rest?.trim() ?? ''
       if (!command.usage && args) return null
+      if (command.takes && !command.takes.test(args)) return null
       const bare = command.name === 'stop'
       if (!marker && addressed === 'thread' && !bare) return null
       return { command, args }
@@ -77,6 +81,10 @@ export const COMMANDS: readonly Command[] = [
   { name: 'share', usage: '', help: (w) => w.helpShare, aliases: [], hidden: false, slash: false },
   { name: 'tools', usage: '', help: (w) => w.helpTools, aliases: [], hidden: false, slash: false },
   { name: 'tool', usage: 'enable|disable NAME', help: (w) => w.helpTool, aliases: [], hidden: false, slash: false },
+  {
+    ...{ name: 'activity', usage: ACTIVITY_LEVELS.join('|'), help: (w) => w.helpActivity, aliases: [] },
+    ...{ takes: new RegExp(`^(${ACTIVITY_LEVELS.join('|')})?$`, 'i'), hidden: false, slash: false },
+  },
   { name: 'audit', usage: '', help: (w) => w.helpAudit, aliases: [], hidden: false, slash: false },
   { name: 'usage', usage: '', help: (w) => w.helpUsage, aliases: [], hidden: false, slash: false },
   { name: 'model', usage: '', help: (w) => w.helpModel, aliases: [], hidden: false, slash: false },

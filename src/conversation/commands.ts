@@ -1,4 +1,6 @@
 import type { Outbox } from '../delivery/outbox.ts'
+import { ACTIVITY_LEVELS, type ActivityLevel } from '../delivery/threadView.ts'
+import type { ActivityLevels } from '../session/activityLevels.ts'
 import type { Approvals } from '../session/approvals.ts'
 import type { InboxSlot } from '../session/inbox.ts'
 import type { ThreadStore } from '../session/thread.ts'
@@ -32,6 +34,9 @@ export interface CommandParts {
   usage: UsageLedger
   approvals: Approvals
   switches: ToolSwitches
+  activityLevels: ActivityLevels
+  /** What is shown of calls where nobody has said anything else. */
+  activity: ActivityLevel
   /** Everything that was asked and decided in a thread, in order. */
   audit: ConversationParts['audit']
   access: AccessRules
@@ -79,6 +84,9 @@ export async function runCommand(
     case 'tool':
       await view.notice(key, await switchTool(open, args, from.person, parts))
       break
+    case 'activity':
+      await view.notice(key, await setActivity(open, args, from.person, parts))
+      break
     case 'audit':
       await view.notice(key, await auditText(open, parts))
       break
@@ -122,6 +130,16 @@ async function switchTool(open: OpenThread, args: string, person: Person, parts:
   const who = speaker(person)
   if (inChannel) return on ? wording.toolOnInChannel(name, who) : wording.toolOffInChannel(name, who)
   return on ? wording.toolOnInThread(name, who) : wording.toolOffInThread(name, who)
+}
+
+/** Whoever may talk in the thread may say what it shows; without a level it is only told. */
+async function setActivity(open: OpenThread, args: string, person: Person, parts: CommandParts): Promise<string> {
+  const { key, wording, view } = open
+  const level = ACTIVITY_LEVELS.find((one) => one === args.toLowerCase())
+  if (!level) return wording.activityIs((await parts.activityLevels.of(key)) ?? parts.activity)
+  await parts.activityLevels.set(key, level, { id: person.id, name: person.name })
+  view.showActivity(level)
+  return wording.activitySet(level, speaker(person))
 }
 
 /** What this thread took so far, and what the person and everybody took today. */

@@ -64,10 +64,11 @@ export function createConversation(parts: ConversationParts): RunHandler {
       edits: parts.edits(platform.name),
       wording,
       log: log.child({ thread: key }),
-      activity: parts.activity,
+      activity: (await parts.activityLevels.of(key)) ?? parts.activity,
       liveButtons: [{ action: STOP_ACTION, label: wording.stop, style: 'plain', value: '' }],
     })
-    return { key, ref, thread, platform, view, wording, locale, now, append: appender(threads, thread) }
+    const { notifyAfterMs } = parts
+    return { key, ref, thread, platform, view, wording, locale, notifyAfterMs, now, append: appender(threads, thread) }
   }
 
   async function work(open: OpenThread, signal: AbortSignal): Promise<void> {
@@ -155,10 +156,10 @@ export function createConversation(parts: ConversationParts): RunHandler {
     if (parsed && !specialist) {
       const { client, redactor, outbox } = parts
       const toolManager = await parts.toolsOf(open, counterFor(open))
-      const { approvals, switches, access, audit } = parts
+      const { approvals, switches, access, audit, activityLevels, activity } = parts
       const commandParts = {
         ...{ registry: commands, threads, toolManager, model: client.model, redactor, outbox, usage },
-        ...{ approvals, switches, access, audit },
+        ...{ approvals, switches, access, audit, activityLevels, activity },
       }
       await runCommand(open, parsed, { slot, person, source }, commandParts)
       return

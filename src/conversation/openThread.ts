@@ -15,6 +15,8 @@ export interface OpenThread {
   wording: Wording
   /** BCP 47, of the person who is answered; absent where the platform did not tell it. */
   locale?: string | undefined
+  /** An answer that was written for so long ends with a message of its own, in milliseconds. */
+  notifyAfterMs: number
   now(): number
   /** Stores the next record. Rejects with `StaleThread` when another run was faster: then this one stops. */
   append(record: ThreadRecord): Promise<number>

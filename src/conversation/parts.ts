@@ -1,6 +1,8 @@
 import type { BaseClient } from '../client/baseClient.ts'
 import type { EditScheduler } from '../delivery/editScheduler.ts'
 import type { Outbox } from '../delivery/outbox.ts'
+import type { ActivityLevel } from '../delivery/threadView.ts'
+import type { ActivityLevels } from '../session/activityLevels.ts'
 import type { AuditEntry } from '../session/approvalAudit.ts'
 import type { Approvals } from '../session/approvals.ts'
 import type { Inbox } from '../session/inbox.ts'
@@ -36,6 +38,8 @@ export interface ConversationParts {
   approvals: Approvals
   cards: Cards
   switches: ToolSwitches
+  /** What people have said about the calls of a thread. */
+  activityLevels: ActivityLevels
   /** Everything that was asked and decided in a thread, in order. */
   audit(thread: string, channel: Place): Promise<AuditEntry[]>
   compact: TurnParts['compact']
@@ -45,7 +49,10 @@ export interface ConversationParts {
   systemPrompt(thread: Thread): string
   maxSteps: number
   workspace: string
-  activity: 'full' | 'compact' | 'off'
+  /** What is shown of calls where nobody has said anything else. */
+  activity: ActivityLevel
+  /** An answer that was written for so long ends with a message of its own, in milliseconds. */
+  notifyAfterMs: number
   access: AccessRules
   commands: CommandRegistry
   redactor: Redactor

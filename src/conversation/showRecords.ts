@@ -3,6 +3,7 @@ import { PlatformError, type PlatformErrorKind } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import { textOf } from '../shared/message.ts'
 import type { MessageRecord } from '../shared/record.ts'
+import type { MessageRef } from '../shared/thread.ts'
 import { addCall, footerText, noTotals, type TurnTotals } from './footer.ts'
 import type { OpenThread } from './openThread.ts'
 
@@ -33,12 +34,28 @@ export async function showRecord(open: OpenThread, seq: number): Promise<void> {
     const isAnswer = !message.tool_calls?.length
     const text = textOf(message)
     const footer = isAnswer ? { footer: footerText(totalsAt(open.thread.records, seq)) } : {}
-    if (text.trim()) await view.settle(stepKey(seq), text, footer)
+    if (!text.trim()) return
+    const [first] = await view.settle(stepKey(seq), text, footer)
+    if (isAnswer && first) await tellOfLongAnswer(open, seq, record.durationMs ?? 0, first)
   }
   if (message.role === 'tool') {
     const call = callOf(open.thread.records, seq)
     if (call) await view.toolResult(call.key, call.name, call.args, message.content, record.failed ?? false)
   }
+}
+
+/**
+ * Edits notify nobody: who looked away while a long answer grew would never learn that it is whole. So a short message
+ * follows it, for the person who asked, with a link to where the answer starts.
+ */
+async function tellOfLongAnswer(open: OpenThread, seq: number, durationMs: number, first: MessageRef): Promise<void> {
+  const { view, wording, platform, ref, notifyAfterMs } = open
+  // The console's page reads answers out when they are whole.
+  if (durationMs < notifyAfterMs || platform.name === 'console') return
+  const asker = askerOf(open.thread.records, seq)
+  const link = await platform.permalink(ref, first).catch(() => null)
+  const text = wording.longAnswer(asker ? `<@${asker}>` : '', Math.round(durationMs / 60_000), link)
+  await view.notice(`d${seq}`, text, asker ? { mentions: [asker] } : {})
 }
 
 /** Shows everything that is stored and was not confirmed as shown, in order. */
@@ -99,6 +116,12 @@ function isAssistant(record: NumberedRecord['record']): boolean {
 
 function toolCallId(record: NumberedRecord['record']): string | null {
   return record.kind === 'message' && record.message.role === 'tool' ? record.message.tool_call_id : null
+}
+
+/** Whoever began the turn that ends with this answer. */
+function askerOf(records: readonly NumberedRecord[], seq: number): string | undefined {
+  const asked = records.findLast((one) => one.seq < seq && beginsTurn(one.record))?.record
+  return asked?.kind === 'message' ? asked.author?.id : undefined
 }
 
 /** What the turn that ends with this answer took: all model calls since the message that began it. */

@@ -37,6 +37,8 @@ export interface ThreadView {
   toolResult(callKey: string, name: string, args: unknown, observation: string, failed: boolean): Promise<void>
   /** A message of the bot itself, once per key; `null` for empty text. Rejects when it can't be shown. */
   notice(key: string, markdown: string, options?: NoticeOptions): Promise<MessageRef | null>
+  /** How much of the calls from here on is shown. */
+  showActivity(level: ActivityLevel): void
   /** The program ends: live text says that it was interrupted, and stays open for the next process. Then `abandon`. */
   interrupt(): Promise<void>
   /** Stops timers and drops what waits; resolves when no call is in flight. Live text stays as it is. */
@@ -56,8 +58,9 @@ export interface NoticeOptions {
   mentions?: string[]
 }
 
+export const ACTIVITY_LEVELS = ['full', 'compact', 'off'] as const
 /** `full`: a reply per call with its result; `compact`: a line per call; `off`: nothing. */
-export type ActivityLevel = 'full' | 'compact' | 'off'
+export type ActivityLevel = (typeof ACTIVITY_LEVELS)[number]
 
 export interface ThreadViewOptions {
   platform: ChatPlatform
@@ -77,7 +80,8 @@ export interface ThreadViewOptions {
 const STATUS_RENEWAL_MS = 8_000
 
 export function openThreadView(options: ThreadViewOptions): ThreadView {
-  const { platform, thread, outbox, edits, wording, activity = 'full', setTimer = systemTimer } = options
+  const { platform, thread, outbox, edits, wording, setTimer = systemTimer } = options
+  let { activity = 'full' } = options
   const base = threadKey(thread)
   const log = options.log.child({ thread: base })
   const patience = createPatience(setTimer)
@@ -196,6 +200,9 @@ export function openThreadView(options: ThreadViewOptions): ThreadView {
         last = await single(index === 0 ? key : `${key}/${index}`).settle(body)
       }
       return last
+    },
+    showActivity(level) {
+      activity = level
     },
     async interrupt() {
       stopRenewal()

@@ -31,6 +31,8 @@ export const eventKey = (id: string): string => `event/${part(id)}`
 
 export const outboxKey = (thread: string, key: string): string => `outbox/${part(thread)}/${part(key)}`
 
+export const activityKey = (thread: string): string => `activity/${part(thread)}`
+
 /** Where a text was cut, and what is still to be done with a message. */
 export const cutsKey = (thread: string, key: string): string => `cuts/${part(thread)}/${part(key)}`
 export const leftoverKeys = {

@@ -9,6 +9,7 @@ import { openRun } from '../../src/conversation/openThread.ts'
 import { platformsByName } from '../../src/conversation/platforms.ts'
 import { createEditScheduler } from '../../src/delivery/editScheduler.ts'
 import type { ChatPlatform, MessageBody } from '../../src/platform/platform.ts'
+import { createActivityLevels } from '../../src/session/activityLevels.ts'
 import { type Approvals, createApprovals } from '../../src/session/approvals.ts'
 import { createInbox } from '../../src/session/inbox.ts'
 import { createMirrors } from '../../src/session/mirrors.ts'
@@ -155,7 +156,9 @@ export function bornProcess(store: Store, plan: Plan, clock: { now: number }, br
     systemPrompt: () => 'You follow the plan.',
     maxSteps: 100,
     workspace: '/',
+    activityLevels: createActivityLevels(store),
     activity: 'compact',
+    notifyAfterMs: 120_000,
     redactor: createRedactor([]),
   })
   const decisions = createDecisions({

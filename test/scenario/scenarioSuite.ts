@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createGate, type LlmDouble, startLlmDouble } from '../doubles/llm/server.ts'
 import { makeHome, type Program, type ProgramHome, until } from './program.ts'
@@ -166,6 +168,52 @@ export function scenarioSuite(name: string, openWorld: () => Promise<ScenarioWor
       await shows(thread, 'It is fig.')
       expect(JSON.stringify(llm.requests.at(-1)!.body.messages)).toContain('my word is fig')
       expect(await count(thread, 'Noted.')).toBe(1)
+    })
+
+    test('"activity" sets what this thread shows of tool calls, for as long as nobody says otherwise', async () => {
+      llm.reply({ text: 'Hello.' })
+      const thread = await world.begin('hello')
+      await shows(thread, 'Hello.')
+      await world.mention(thread, 'activity off')
+      await shows(thread, 'shows of my tool calls: off')
+      for (const answer of ['It is quiet.', 'It is quiet after a restart.']) {
+        llm.reply(TOOL_STEP, { text: answer })
+        await world.reply(thread, 'look around')
+        await shows(thread, answer)
+        expect(await count(thread, 'list_directory')).toBe(0)
+        expect(await program.stop()).toBe(0)
+        program = await start()
+      }
+      await world.mention(thread, 'activity full')
+      await shows(thread, 'shows of my tool calls: full')
+      llm.reply(TOOL_STEP, { text: 'It is loud.' })
+      await world.mention(thread, 'activity in this folder?')
+      await shows(thread, 'It is loud.')
+      await until('the call is shown', async () => (await count(thread, 'list_directory')) === 1)
+    })
+
+    test('an answer that took long ends with a message that tells who asked, once, since edits tell nobody', async () => {
+      expect(await program.stop()).toBe(0)
+      writeFileSync(join(home.folder, 'toycoder.yml'), 'delivery: { notify_after: 1s }\n')
+      program = await start()
+      const gate = createGate()
+      llm.reply({ text: ['It begins ', 'and it ends.'], gate })
+      const thread = await world.begin('take your time')
+      gate.release(1)
+      await shows(thread, 'It begins')
+      await new Promise((resolve) => setTimeout(resolve, 1_100))
+      gate.open()
+      await shows(thread, 'and it ends.')
+      await shows(thread, 'test-model')
+      const times = name === 'Console' ? 0 : 1
+      await until('who asked is told', async () => (await count(thread, 'My answer is complete')) === times)
+      expect(await program.stop()).toBe(0)
+      program = await start()
+      llm.reply({ text: 'A short one.' })
+      await world.reply(thread, 'and now?')
+      await shows(thread, 'A short one.')
+      await shows(thread, 'test-model')
+      expect(await count(thread, 'My answer is complete')).toBe(times)
     })
 
     test('kill -9 in the middle of an answer: after the restart the answer appears, once, in the same message', async () => {

@@ -55,6 +55,7 @@ describe('without any setting', () => {
       budgets: { thread: {}, personPerDay: {}, channelPerDay: {}, day: {} },
       delivery: {
         toolActivity: 'full',
+        notifyAfterMs: 120_000,
         slackStreaming: 'dm',
         slackLimits: {
           edits: { most: 50, perMs: 60_000 },
@@ -316,7 +317,7 @@ workspaces: { web: { path: ../web, channels: [C1], network: true }, api: { path:
 sandbox: none
 auditors: { input: true }
 budgets: { thread: { usd: 5 }, person_per_day: { tokens: 2000000 }, channel_per_day: { usd: 0.5, tokens: 7 }, day: }
-delivery: { tool_activity: off, slack_streaming: never, slack_limits: { edits: 25/60s, channel_posts: 1/1s }, discord_limits: { all: 20 / 1s } }
+delivery: { tool_activity: off, notify_after: never, slack_streaming: never, slack_limits: { edits: 25/60s, channel_posts: 1/1s }, discord_limits: { all: 20 / 1s } }
 console: { enabled: false, public_url: https://bot.example.com }
 locale: zh
 `.replace('tool_activity: off', 'tool_activity: "off"')
@@ -363,6 +364,7 @@ locale: zh
       },
       delivery: {
         toolActivity: 'off',
+        notifyAfterMs: 365 * 86_400_000,
         slackStreaming: 'never',
         slackLimits: { edits: { most: 25, perMs: 60_000 }, channelPosts: { most: 1, perMs: 1_000 } },
         discordLimits: { all: { most: 20, perMs: 1_000 } },

@@ -12,6 +12,8 @@ export const en = {
   stopped: 'Stopped.',
   interrupted: 'Interrupted: the program is restarting. The answer goes on afterwards.',
   continued: '(continued)',
+  longAnswer: (person: string, minutes: number, link: string | null) =>
+    `${person} My answer is complete, after ${minutes} min${link ? `: [it starts here](${link})` : ''}.`.trim(),
   working: 'is working on it',
   stop: 'Stop',
   stepLimit: (steps: number) => `⚠️ I stopped after ${steps} steps without finishing.`,
@@ -111,6 +113,10 @@ export const en = {
   adminsOnly: 'Only an admin of the bot can do that.',
   auditEmpty: 'Nothing has needed a decision in this thread.',
   helpTool: 'switch a tool on or off here (admins of the bot)',
+  activityIs: (level: string) =>
+    `Of my tool calls this thread shows: ${level}. \`activity full\` shows results, \`activity compact\` a line for each, \`activity off\` nothing.`,
+  activitySet: (level: string, name: string) => `${name} set what this thread shows of my tool calls: ${level}.`,
+  helpActivity: 'how much of my tool calls is shown in this thread',
   helpAudit: 'who was asked here, who decided what, and what came of it',
   // commands
   unknownCommand: (name: string) => `I don't know the command \`${name}\`; \`help\` lists what I know.`,

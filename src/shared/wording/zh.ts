@@ -12,6 +12,8 @@ export const zh: Wording = {
   stopped: '已停止。',
   interrupted: '已中断：程序正在重启，之后会继续回答。',
   continued: '（接上条）',
+  longAnswer: (person: string, minutes: number, link: string | null) =>
+    `${person} 我的回答写完了，用时 ${minutes} 分钟${link ? `：[从这里开始](${link})` : ''}。`.trim(),
   working: '正在处理',
   stop: '停止',
   stepLimit: (steps) => `⚠️ 我在 ${steps} 步之后停下了，任务还没有完成。`,
@@ -99,6 +101,10 @@ export const zh: Wording = {
   adminsOnly: '只有机器人的管理员可以这样做。',
   auditEmpty: '本话题中还没有需要决定的事。',
   helpTool: '在这里启用或停用工具（机器人管理员）',
+  activityIs: (level: string) =>
+    `本话题显示的工具调用：${level}。\`activity full\` 显示结果，\`activity compact\` 每次一行，\`activity off\` 不显示。`,
+  activitySet: (level: string, name: string) => `${name} 将本话题显示的工具调用设为：${level}。`,
+  helpActivity: '本话题显示多少工具调用',
   helpAudit: '这里问过谁、谁作了什么决定、结果如何',
   unknownCommand: (name) => `我不认识命令 \`${name}\`；\`help\` 会列出我会的命令。`,
   commandWithoutTask: (command) => `\`${command}\` 什么？请写在 \`${command}\` 后面。`,
