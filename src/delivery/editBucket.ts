@@ -54,13 +54,14 @@ export function createBucket(limit: CallLimit, now: () => number): Bucket {
     countedAt = Math.max(countedAt, at)
   }
 
-  /** Until so many more calls fit into the window. */
+  /** Until so many more calls fit into the window: each takes the place of the oldest, and again one window later. */
   function windowMs(wanted: number): number {
-    const missing = wanted - (currentMost() - underWay - answered.length)
+    const places = currentMost()
+    const missing = wanted - (places - underWay - answered.length)
     if (missing <= 0) return 0
-    const frees = answered[missing - 1]
-    if (frees !== undefined) return frees + perMs - now()
-    return perMs * Math.ceil((missing - answered.length) / currentMost())
+    const freed = answered[(missing - 1) % places]
+    const firstMs = freed === undefined ? perMs : freed + perMs - now()
+    return firstMs + perMs * Math.floor((missing - 1) / places)
   }
 
   function spreadMs(wanted: number): number {

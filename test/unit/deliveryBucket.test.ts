@@ -59,7 +59,7 @@ describe('a bucket', () => {
     const bucket = createBucket({ calls: ['post'], most: 2, perMs: 2_000, scope: 'channel' }, () => 0)
     expect([0, 1].map((ahead) => bucket.waitMs(true, ahead))).toEqual([0, 0])
     for (let n = 0; n < 2; n++) bucket.take()()
-    expect([0, 1, 2, 3, 4].map((ahead) => bucket.waitMs(true, ahead))).toEqual([2_000, 2_000, 2_000, 2_000, 4_000])
+    expect([0, 1, 2, 3, 4].map((ahead) => bucket.waitMs(true, ahead))).toEqual([2_000, 2_000, 4_000, 4_000, 6_000])
   })
 
   it('pauses as long as it is told, goes on slower, and is as fast as before after minutes without a refusal', async () => {

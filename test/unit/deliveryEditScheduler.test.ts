@@ -19,6 +19,7 @@ function setUp(calls: CallLimit[], editIntervalMs = 1_000) {
   return { clock, scheduler, sent, note, lane }
 }
 const SLACK: CallLimit[] = [{ calls: ['edit'], most: 50, perMs: 60_000, scope: 'account', burst: 10, reserve: 3 }]
+const POSTS: CallLimit = { calls: ['post'], most: 2, perMs: 2_000, scope: 'channel' }
 const DISCORD: CallLimit[] = [{ calls: ['edit'], most: 4, perMs: 5_000, scope: 'channel', reserve: 1 }]
 const refusal = (retryAfterMs: number) => new PlatformError('rateLimited', 'ratelimited', 'slow down', { retryAfterMs })
 
@@ -171,5 +172,66 @@ describe('the edit scheduler', () => {
     await expect(clock.until(stuck)).rejects.toMatchObject({ kind: 'unavailable' })
     await expect(lane('c').final(note('c'), 'final')).rejects.toMatchObject({ kind: 'unavailable' })
     expect(clock.pending()).toBe(0)
+  })
+
+  it('lets each of fifty live texts move within a minute and a half, again and again', async () => {
+    const { clock, sent, lane } = setUp(SLACK)
+    const lanes = Array.from({ length: 50 }, (_, n) => lane(`${n}`))
+    for (let tick = 0; tick < 300; tick++) {
+      for (const one of lanes) one.touch()
+      await clock.advance(1_000)
+    }
+    for (const [n] of lanes.entries()) {
+      const at = [0, ...sent.filter(({ name }) => name === `${n}`).map((one) => one.at), clock.now()]
+      const gaps = at.slice(1).map((one, index) => one - at[index]!)
+      expect(Math.max(...gaps)).toBeLessThanOrEqual(90_000)
+    }
+  })
+
+  it('counts methods apart, and holds a post up for its channel alone', async () => {
+    const { clock, scheduler, sent, note, lane } = setUp([...SLACK, POSTS])
+    const post = (name: string, channel: string) =>
+      scheduler.send({ method: 'post', thread: threadIn(channel), urgency: 'final' }, () => note(name))
+    for (const name of ['a', 'b', 'c']) post(name, 'C1')
+    post('d', 'C2')
+    lane('edit').touch()
+    await clock.advance(0)
+    expect(sent.map(({ name }) => name)).toEqual(['edit', 'a', 'b', 'd'].toSorted())
+    await clock.advance(2_000)
+    expect(sent.at(-1)).toEqual({ name: 'c', at: 2_000 })
+  })
+
+  it('makes the most urgent call first, and tidying up not before frames that came up soon after it', async () => {
+    const { clock, scheduler, sent, note } = setUp([{ calls: ['post'], most: 1, perMs: 5_000, scope: 'account' }])
+    const thread = threadIn('C1')
+    for (const urgency of ['live', 'live', 'later', 'activity', 'final', 'card'] as const) {
+      scheduler.send({ method: 'post', thread, urgency }, () => note(urgency))
+    }
+    await clock.advance(7_000)
+    scheduler.send({ method: 'post', thread, urgency: 'live' }, () => note('live again'))
+    await clock.advance(60_000)
+    expect(sent.map(({ name }) => name)).toEqual(['live', 'card', 'final', 'activity', 'live', 'live again', 'later'])
+  })
+
+  it('tells how long a call would wait behind others, and takes back one that waits', async () => {
+    const { clock, scheduler, sent, note } = setUp([POSTS])
+    const call = { method: 'post', thread: threadIn('C1'), urgency: 'final' } as const
+    const sendings = ['a', 'b', 'c', 'd', 'e'].map((name) => scheduler.send(call, () => note(name)))
+    await clock.advance(0)
+    expect(scheduler.waitMs(call)).toBe(4_000)
+    expect(scheduler.waitMs({ ...call, urgency: 'card' })).toBe(2_000)
+    expect(scheduler.waitMs({ ...call, thread: threadIn('C2') })).toBe(0)
+    sendings[2]!.cancel()
+    expect(await sendings[2]!.done).toBeNull()
+    await clock.advance(2_000)
+    expect(sent.map(({ name }) => name)).toEqual(['a', 'b', 'd', 'e'])
+  })
+
+  it('spends nothing on a call that has become needless', async () => {
+    const { clock, scheduler, sent, note } = setUp([POSTS])
+    const call = { method: 'post', thread: threadIn('C1'), urgency: 'live' } as const
+    for (const name of ['a', 'b', 'c']) scheduler.send(call, () => (name === 'b' ? null : note(name)))
+    await clock.advance(0)
+    expect(sent.map(({ name }) => name)).toEqual(['a', 'c'])
   })
 })

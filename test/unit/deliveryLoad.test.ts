@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
 import { createDiscordPlatform } from '../../src/platform/discord/discordPlatform.ts'
 import { createSlackPlatform } from '../../src/platform/slack/slackPlatform.ts'
 import { silentLog } from '../../src/shared/log.ts'
@@ -71,4 +72,11 @@ describe('answers of 4,000 characters over 20 seconds, at once, in ten channels'
     expect(at(0.95, result.firstMs)).toBeLessThanOrEqual(first)
     expect(at(0.95, result.finalMs)).toBeLessThanOrEqual(final)
   })
+})
+
+it('the limits in the example of the settings are those that the platforms have by themselves', () => {
+  const { slackLimits, discordLimits } = loadConfig({ env: {}, cwd: '/none', readFile: () => null }).delivery
+  const set = createSlackPlatform({ botToken: 'xoxb-1', signingSecret: 's', log, rates: slackLimits })
+  expect(set.limits).toEqual(slack.limits)
+  expect(createDiscordPlatform({ token: 't', log, rates: discordLimits }).limits).toEqual(discord.limits)
 })

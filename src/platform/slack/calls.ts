@@ -22,9 +22,10 @@ export interface CallOptions {
 }
 
 /**
- * Two clients. The one that writes never retries (a post that timed out would be made twice) and hands a rate limit over
- * at once: a client that waits for one pauses its whole queue, so that an edit would hold up every post. The pace is the
- * edit scheduler's business. The one that reads may wait, since only reads queue behind it.
+ * Two clients. The one that writes never retries (a post that timed out would be made twice), hands a rate limit over at
+ * once (a client that waits for one pauses its whole queue, so that an edit would hold up every post) and has no queue at
+ * all: what goes first is decided in the edit scheduler, and a call that it lets go is never behind others. So edits need no
+ * client of their own. The one that reads may wait, since only reads queue behind it.
  */
 export function createCalls({ token, apiUrl, logger, timeoutMs, botName }: CallOptions): SlackCalls {
   const common = { slackApiUrl: apiUrl, logger, timeout: timeoutMs }
@@ -32,6 +33,7 @@ export function createCalls({ token, apiUrl, logger, timeoutMs, botName }: CallO
     ...common,
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
+    maxRequestConcurrency: Number.POSITIVE_INFINITY,
   })
   const reader = new webApi.WebClient(token, {
     ...common,
