@@ -1,5 +1,4 @@
 import { type Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { streamSSE } from 'hono/streaming'
 import { z } from 'zod'
 import type { ConsoleBackend } from '../shared/consoleView.ts'
@@ -54,9 +53,9 @@ export function createConsoleRoutes(parts: {
   /** Aborted when the server stops: open feeds end, so that pages begin to look for the next process. */
   closing: AbortSignal
   log: Log
-}): Hono {
+}) {
   const { backend, shell, sessions, closing, log } = parts
-  const app = new Hono()
+  const app = new Hono<{ Variables: { json: unknown } }>()
 
   const page = (name: 'console' | 'signIn') => (c: Context) => {
     c.header('Cache-Control', 'no-cache')
@@ -83,14 +82,17 @@ export function createConsoleRoutes(parts: {
     if (!sessions.holds(c.req.header('cookie'))) return c.json({ error: 'session' }, 401)
     return next()
   })
-  const atMost = (maxSize: number) => bodyLimit({ maxSize, onError: (c) => c.json({ error: 'tooLong' }, 413) })
-  const usual = atMost(USUAL_BODY_BYTES)
-  const large = atMost(DIALOG_BODY_BYTES)
   // Only after the session: nobody else makes us read much.
-  app.use('/api/*', (c, next) => (c.req.path.endsWith('/api/dialog') ? large : usual)(c, next))
+  app.post('/api/*', async (c, next) => {
+    const most = c.req.path.endsWith('/api/dialog') ? DIALOG_BODY_BYTES : USUAL_BODY_BYTES
+    const text = await textOf(c.req.raw, most)
+    if (text === null) return c.json({ error: 'tooLong' }, 413)
+    c.set('json', c.req.header('content-type')?.startsWith('application/json') ? parsed(text) : undefined)
+    return next()
+  })
 
   app.post('/api/session', async (c) => {
-    const body = session.safeParse(await json(c))
+    const body = session.safeParse(c.get('json'))
     const token = body.success ? body.data.token : undefined
     const cookie = sessions.holds(c.req.header('cookie')) ? sessions.renew() : sessions.open(token)
     if (cookie === null) return c.json({ error: 'token' }, 401)
@@ -123,21 +125,21 @@ export function createConsoleRoutes(parts: {
   })
 
   app.post('/api/submit', async (c) => {
-    const body = submission.safeParse(await json(c))
+    const body = submission.safeParse(c.get('json'))
     if (!body.success) return c.json({ error: whyNot(body.error) }, 400)
     const outcome = await backend.submit(body.data)
     return outcome.outcome === 'noThread' ? c.json({ error: 'gone' }, 404) : c.json(outcome)
   })
 
   app.post('/api/click', async (c) => {
-    const body = click.safeParse(await json(c))
+    const body = click.safeParse(c.get('json'))
     if (!body.success) return c.json({ error: 'invalid' }, 400)
     const answer = await backend.click(body.data)
     return answer ? c.json(answerView(answer)) : c.json({ error: 'gone' }, 404)
   })
 
   app.post('/api/dialog', async (c) => {
-    const body = dialog.safeParse(await json(c))
+    const body = dialog.safeParse(c.get('json'))
     if (!body.success) return c.json({ error: whyNot(body.error) }, 400)
     const answer = await backend.submitDialog(body.data)
     return answer ? c.json(answerView(answer)) : c.json({ error: 'gone' }, 404)
@@ -174,7 +176,23 @@ function whyNot({ issues }: z.ZodError): 'tooLong' | 'invalid' {
   return issues.some(({ code }) => code === 'too_big') ? 'tooLong' : 'invalid'
 }
 
-async function json(c: Context): Promise<unknown> {
-  if (!c.req.header('content-type')?.startsWith('application/json')) return undefined
-  return c.req.json().catch(() => undefined)
+/** The body, or null when it is longer than so many bytes, whether or not it says so itself. */
+async function textOf({ headers, body }: Request, most: number): Promise<string | null> {
+  if (Number(headers.get('content-length') ?? 0) > most) return null
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength
+    if (size > most) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

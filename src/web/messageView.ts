@@ -10,7 +10,16 @@ export interface MessageView extends Omit<ConsoleMessage, 'markdown'> {
   text?: string
 }
 
+/** Messages are never changed, so that all pages that look at one share the work; what nobody holds any more is forgotten. */
+const views = new WeakMap<ConsoleMessage, MessageView>()
+
 export function viewOf(message: ConsoleMessage): MessageView {
+  const view = views.get(message) ?? render(message)
+  views.set(message, view)
+  return view
+}
+
+function render(message: ConsoleMessage): MessageView {
   const { markdown, ...rest } = message
   if (message.kind === 'person') return { ...rest, html: '', text: markdown }
   if (message.kind === 'activity') {

@@ -71,6 +71,19 @@ describe('the live feed of a page', () => {
     await feed.return()
   })
 
+  test('all pages that look at a message share the work of rendering it', async () => {
+    const { platform, feed } = started()
+    const other = liveFeed(platform.pages, 't', new AbortController().signal)
+    await feed.next()
+    await other.next()
+    await platform.post(AT, says('**once**'), { key: 'a' })
+    const [, mine] = [await feed.next(), await feed.next()]
+    const [, theirs] = [await other.next(), await other.next()]
+    expect(html(mine.value!)).toContain('<strong>once</strong>')
+    expect(theirs.value!.data).toBe(mine.value!.data)
+    await Promise.all([feed.return(), other.return()])
+  })
+
   test('ends when its reader leaves, also while nothing happens, and listens no longer', async () => {
     const { platform, feed, leave } = started()
     await feed.next()
