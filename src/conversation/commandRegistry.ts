@@ -1,4 +1,4 @@
-import { ACTIVITY_LEVELS } from '../delivery/threadView.ts'
+import { ACTIVITY_LEVELS } from '../shared/activityLevel.ts'
 import type { Wording } from '../shared/wording/wording.ts'
 
 /**

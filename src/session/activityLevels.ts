@@ -1,4 +1,4 @@
-import type { ActivityLevel } from '../delivery/threadView.ts'
+import type { ActivityLevel } from '../shared/activityLevel.ts'
 import type { PersonName } from './approvalTypes.ts'
 import { activityKey } from './keys.ts'
 import type { Store } from './store.ts'
