@@ -1,6 +1,7 @@
 import type { CallLimit, LimitedCall, PlatformLimits } from '../platform/platform.ts'
 import { PlatformError } from '../shared/errors.ts'
 import type { ThreadRef } from '../shared/thread.ts'
+import { createBudgets } from './budgets.ts'
 import { type Bucket, createBucket } from './editBucket.ts'
 import { createPatience, type Patience } from './patience.ts'
 import { type SetTimer, systemTimer } from './timers.ts'
@@ -91,8 +92,6 @@ interface Lane {
 const UNSTATED_PAUSE_MS = 5_000
 /** For how long a call is tried again that is refused for its rate, in milliseconds. */
 const LONGEST_REFUSAL_MS = 10 * 60_000
-/** How many budgets are remembered: on Discord every thread has its own, whose calls are forgotten within seconds. */
-const REMEMBERED = 5_000
 
 export function createEditScheduler(options: {
   limits: Pick<PlatformLimits, 'calls' | 'editIntervalMs'>
@@ -105,29 +104,10 @@ export function createEditScheduler(options: {
   const { limits, now = () => performance.now(), setTimer = systemTimer } = options
   const { bucketFor = (limit) => createBucket(limit, now) } = options
   const patience = createPatience(setTimer)
-  const buckets = new Map<string, Bucket>()
+  const bucketsFor = createBudgets(limits.calls, bucketFor)
   const waiting = new Set<Ticket>()
   let cancelTimer: (() => void) | null = null
   let stopped = false
-
-  /** The narrowest first: it is the one that a refusal is put down to. */
-  function bucketsFor(method: LimitedCall, thread: ThreadRef): Bucket[] {
-    const found = limits.calls
-      .map((limit, index) => ({ limit, index }))
-      .filter(({ limit }) => limit.calls.includes(method))
-      .sort((a, b) => SCOPES.indexOf(a.limit.scope) - SCOPES.indexOf(b.limit.scope))
-      .map(({ limit, index }) => bucketAt(limit, `${index}:${scopeKey(limit.scope, thread)}`))
-    return found.length > 0 ? found : [bucketAt(UNCOUNTED, `${method}:${scopeKey('account', thread)}`)]
-  }
-
-  function bucketAt(limit: CallLimit, key: string): Bucket {
-    const bucket = buckets.get(key) ?? bucketFor(limit, key)
-    // Back in at the end: the first ones are those that were not asked for longest.
-    buckets.delete(key)
-    buckets.set(key, bucket)
-    if (buckets.size > REMEMBERED) buckets.delete(buckets.keys().next().value!)
-    return bucket
-  }
 
   const waitOf = ({ buckets, urgency }: Ticket) => Math.max(...buckets.map((one) => one.waitMs(isUrgent(urgency))))
 
@@ -312,14 +292,6 @@ export function createEditScheduler(options: {
  */
 function slowness(crowd: number): number {
   return Math.min(3, 1 + (crowd - 1) / 4)
-}
-
-const SCOPES: CallLimit['scope'][] = ['thread', 'channel', 'account', 'bot']
-/** Calls that nobody counts: only refusals hold them up. */
-const UNCOUNTED: CallLimit = { calls: [], most: Number.POSITIVE_INFINITY, perMs: 1, scope: 'account' }
-
-function scopeKey(scope: CallLimit['scope'], { account, channel, thread = channel }: ThreadRef): string {
-  return { bot: '', account, channel: `${account}/${channel}`, thread: `${account}/${thread}` }[scope]
 }
 
 export function stoppedError(): PlatformError {

@@ -5,7 +5,7 @@ import type { MessageRef } from '../shared/thread.ts'
 import { type Sending, stoppedError } from './editScheduler.ts'
 import { tidy } from './leftovers.ts'
 import type { OutboxEntry } from './outbox.ts'
-import { createPostOnce, type PostParts } from './postOnce.ts'
+import { createPostOnce, type PostParts, successorOf } from './postOnce.ts'
 import { urgencyOf } from './urgency.ts'
 
 /**
@@ -112,7 +112,7 @@ export function createLiveMessage(key: string, parts: LiveMessageParts): LiveMes
    * False when nothing is to be posted any more, so that it stays open what is there.
    */
   async function adopt(known: MessageRef, body: () => MessageBody | null): Promise<boolean> {
-    const { again, entry, latest, latestKey } = await successor()
+    const { again, entry, latest, latestKey } = await successorOf(key, outbox)
     if (entry) {
       const made = await post(again, entry, body)
       if (!made) return false
@@ -184,7 +184,7 @@ export function createLiveMessage(key: string, parts: LiveMessageParts): LiveMes
   /** Puts a new message in the place of this one, which then goes away where it is possible. */
   async function replace(body: MessageBody): Promise<'posted' | 'found'> {
     const stale = ref!
-    const { again, entry, latest, latestKey } = await successor()
+    const { again, entry, latest, latestKey } = await successorOf(key, outbox)
     // Posted by a process that ended before it had noted that: it stands for the stale one, with whatever text.
     if (latest && latest.id !== stale.id) {
       ref = latest
@@ -208,18 +208,6 @@ export function createLiveMessage(key: string, parts: LiveMessageParts): LiveMes
     frozen = false
     applied = null
     if (!isNoted) void tidy(leftover, platform, parts)
-  }
-
-  /** The key of the next message in this one's place, and the latest that was posted there before. */
-  async function successor() {
-    let latest: MessageRef | null = null
-    for (let number = 2, latestKey = key; ; number++) {
-      const again = `${key}~${number}`
-      const entry = await outbox.find(again)
-      if (!entry || entry.state === 'intended') return { again, entry, latest, latestKey }
-      latest = entry.ref
-      latestKey = again
-    }
   }
 
   /** No frame comes any more; a post of live text that waits for its turn is taken back. */

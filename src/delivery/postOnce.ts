@@ -58,6 +58,18 @@ export function createPostOnce({ platform, thread, outbox, edits, patience }: Po
   }
 }
 
+/** The key of the next message in the place of this one, with what is known of it, and the latest that was posted there before. */
+export async function successorOf(key: string, outbox: Outbox) {
+  let latest: MessageRef | null = null
+  for (let number = 2, latestKey = key; ; number++) {
+    const again = `${key}~${number}`
+    const entry = await outbox.find(again)
+    if (!entry || entry.state === 'intended') return { again, entry, latest, latestKey }
+    latest = entry.ref
+    latestKey = again
+  }
+}
+
 const PACED = { paced: true }
 
 function urgencyOfNext(body: () => MessageBody | null): Urgency {
