@@ -73,7 +73,10 @@ export function createConversation(parts: ConversationParts): RunHandler {
 
   async function work(open: OpenThread, signal: AbortSignal): Promise<void> {
     const { key, thread } = open
+    const wasCut = thread.shownBelow < thread.nextSeq
     await showRest(open, log)
+    // What ended before it was shown has left its sign of work behind.
+    if (wasCut && !openRun(thread)) await reactTo(open, hasFailed(thread) ? 'failed' : null)
     while (true) {
       // Everything left over is begun again after the restart.
       if (signal.reason instanceof ShuttingDown) return
@@ -270,6 +273,11 @@ export function createConversation(parts: ConversationParts): RunHandler {
 async function reactTo(open: OpenThread, reaction: Reaction | null): Promise<void> {
   const asked = beginningOf(open.thread)?.source?.ref
   if (asked?.id) await open.platform.react(open.ref, asked, reaction)
+}
+
+function hasFailed({ records }: Thread): boolean {
+  const last = records.findLast(({ record }) => record.kind === 'message' || record.mark !== 'handled')?.record
+  return last?.kind === 'mark' && last.mark === 'failed'
 }
 
 /** Whether a message was used as the answer to a question before its turn in the inbox. */

@@ -70,6 +70,20 @@ describe('Slack and the started program: races and strangers', () => {
     expect(llm.requests).toHaveLength(1)
   })
 
+  test('an answer that could not be shown before the end is shown after the start, once, and the sign of work goes', async () => {
+    const reactions = (ts: string) => slack.thread(CHANNEL, ts)[0]!.reactions.map(({ name }) => name)
+    slack.fail('chat.postMessage', { kind: 'hang' })
+    const ts = slack.mention('U0ANNA', CHANNEL, 'hello')
+    await until('the answer is on its way', () => slack.calls('chat.postMessage').length > 0)
+    await program.stop()
+    expect(reactions(ts)).toEqual(['eyes'])
+    program = await home.start()
+    await shows(ts, 'test-model')
+    await until('the sign is gone', () => reactions(ts).length === 0, { seen: () => reactions(ts) })
+    expect(slack.threadText(CHANNEL, ts).split('Answer to Anna').length).toBe(2)
+    expect(llm.requests).toHaveLength(1)
+  })
+
   test('case DD-09: fifty mentions by another bot, guests and people of other organisations start nothing', async () => {
     const ts = slack.mention('U0ANNA', CHANNEL, 'hello')
     await shows(ts, 'Answer to Anna: hello')
