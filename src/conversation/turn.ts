@@ -69,7 +69,7 @@ export async function runTurn(open: OpenThread, parts: TurnParts, signal: AbortS
   } catch (error) {
     outcome = await endOf(error)
   }
-  if (outcome.kind !== 'paused') await Promise.all(shown)
+  if (outcome.kind !== 'paused') await Promise.all([...shown, open.view.callsShown()])
   return outcome
 
   /** Turns what ended a turn early into a record that people see, and into an outcome. Anything unforeseen is thrown on. */

@@ -5,6 +5,7 @@ import type { Log } from '../shared/log.ts'
 import { type MessageRef, type ThreadRef, threadKey } from '../shared/thread.ts'
 import type { Wording } from '../shared/wording/wording.ts'
 import { callLine, resultText } from './activity.ts'
+import { createCallGroups } from './callGroups.ts'
 import type { EditScheduler } from './editScheduler.ts'
 import { createLiveMessage, type LiveMessage, type LiveMessageParts } from './liveMessage.ts'
 import { createLiveText, type LiveText } from './liveText.ts'
@@ -36,6 +37,8 @@ export interface ThreadView {
   toolCall(callKey: string, name: string, args: unknown): Promise<void>
   /** Turns the reply of the call into its result. Never rejects. */
   toolResult(callKey: string, name: string, args: unknown, observation: string, failed: boolean): Promise<void>
+  /** No call follows in this turn: resolves when what is shown of them is confirmed or has failed. Never rejects. */
+  callsShown(): Promise<void>
   /** A message of the bot itself, once per key; `null` for empty text. Rejects when it can't be shown. */
   notice(key: string, markdown: string, options?: NoticeOptions): Promise<MessageRef | null>
   /** How much of the calls from here on is shown. */
@@ -139,6 +142,9 @@ export function openThreadView(options: ThreadViewOptions): ThreadView {
     return { markdown: first, kind: 'activity', state }
   }
 
+  const fits = (markdown: string) => platform.size(markdown) <= platform.limits.text
+  const groups = createCallGroups({ base, thread, edits, outbox, single, fits, body: activityBody, quietly })
+
   function stopRenewal(): void {
     cancelRenewal?.()
     cancelRenewal = null
@@ -160,6 +166,7 @@ export function openThreadView(options: ThreadViewOptions): ThreadView {
     },
     text(stepKey, piece) {
       if (abandoned || piece === '') return
+      groups.cut()
       try {
         textOf(stepKey).add(piece)
       } catch (error) {
@@ -170,6 +177,7 @@ export function openThreadView(options: ThreadViewOptions): ThreadView {
       texts.get(stepKey)?.restart()
     },
     async settle(stepKey, markdown, { state = 'done', footer, ...rest } = {}) {
+      groups.cut()
       const said = state === 'done' ? [] : [state === 'stopped' ? wording.stopped : wording.interrupted]
       const smallPrint = [...said, ...(footer ? [footer] : [])].join(' · ')
       const refs = await textOf(stepKey).settle(markdown, { ...rest, ...(smallPrint && { footer: smallPrint }) })
@@ -178,15 +186,23 @@ export function openThreadView(options: ThreadViewOptions): ThreadView {
     },
     async toolCall(callKey, name, args) {
       if (activity === 'off') return
-      const body = activityBody(wording.toolRunning(callLine(name, args)), 'running')
-      await quietly('a tool call', () => single(callKey).ensure(body))
+      const line = wording.toolRunning(callLine(name, args))
+      await quietly('a tool call', () => groups.begin(callKey, line))
     },
     async toolResult(callKey, name, args, observation, failed) {
       if (activity === 'off') return
-      const result = resultText(callLine(name, args), activity === 'full' ? observation : '', failed, wording)
-      await quietly('the result of a tool', () =>
-        single(callKey).settle(activityBody(result, failed ? 'failed' : 'done')),
-      )
+      const call = callLine(name, args)
+      const [line, whole] = ['', activity === 'full' ? observation : ''].map((shown) =>
+        resultText(call, shown, failed, wording),
+      ) as [string, string]
+      await quietly('the result of a tool', async () => {
+        if (await groups.end(callKey, line, whole, failed)) return
+        await single(callKey).settle(activityBody(whole, failed ? 'failed' : 'done'))
+      })
+    },
+    async callsShown() {
+      groups.cut()
+      await groups.closed()
     },
     async notice(key, markdown, decoration = {}) {
       const pieces = splitMarkdown(markdown, { limit: platform.limits.text, size: (text) => platform.size(text) })
