@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type LlmDouble, startLlmDouble } from '../doubles/llm/server.ts'
+import { createGate, type LlmDouble, startLlmDouble } from '../doubles/llm/server.ts'
 import { type SlackDouble, startSlackDouble } from '../doubles/slack/slackDouble.ts'
 import { makeHome, type Program, type ProgramHome, until } from './program.ts'
 
@@ -57,6 +57,31 @@ describe('Slack and the started program: races and strangers', () => {
     await shows(ts, 'Answer to Anna: say 3')
     const said = llm.requests.at(-1)!.body.messages.filter(({ role }) => role === 'user')
     expect(said.map(({ content }) => content)).toEqual([0, 1, 2, 3].map((n) => `Anna: say ${n}`))
+  })
+
+  test('case TH-11: a long run in one thread holds up no other thread', async () => {
+    const gate = createGate()
+    llm.respond(({ lastUser }) =>
+      lastUser.includes('long') ? { text: ['It takes ', 'its time.'], gate } : { text: `Answer to ${lastUser}` },
+    )
+    const long = slack.mention('U0ANNA', CHANNEL, 'a long one')
+    gate.release(1)
+    await shows(long, 'It takes')
+    const short = slack.mention('U0BEN', CHANNEL, 'a short one')
+    await shows(short, 'Answer to Ben: a short one')
+    expect(slack.threadText(CHANNEL, long)).not.toContain('its time')
+    gate.open()
+    await shows(long, 'its time.')
+  })
+
+  test('case IN-03: in a thread, where Slack has no slash commands, a mention with one does the same', async () => {
+    const ts = slack.mention('U0ANNA', CHANNEL, 'hello')
+    await shows(ts, 'Answer to Anna: hello')
+    slack.mention('U0ANNA', CHANNEL, '/plan the weekend', { threadTs: ts })
+    await until('the planner is asked', () => llm.requests.length === 2)
+    expect(llm.requests[1]!.lastUser).toContain('the weekend')
+    expect(llm.requests[1]!.body.tools).toBeUndefined()
+    await until('the plan stands in the thread', () => slack.thread(CHANNEL, ts).length === 4)
   })
 
   test('somebody whom Slack does not show is refused, and holds nobody else up', async () => {
