@@ -65,12 +65,15 @@ export function footnoteMark(label: string): string {
   return /^\d{1,3}$/.test(label) ? [...label].map((digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)]).join('') : `[${label}]`
 }
 
+/** Made once: putting them together costs as much as parsing some hundred characters. */
+const DIALECT = {
+  // A single tilde is far more often "about" than strikethrough in what models write.
+  extensions: [gfm({ singleTilde: false })],
+  mdastExtensions: [gfmFromMarkdown()],
+}
+
 function parse(source: string): Root {
-  return fromMarkdown(source, {
-    // A single tilde is far more often "about" than strikethrough in what models write.
-    extensions: [gfm({ singleTilde: false })],
-    mdastExtensions: [gfmFromMarkdown()],
-  })
+  return fromMarkdown(source, DIALECT)
 }
 
 /** Quotes and lists begun on one line; the parser takes seconds for some thousand of them and then runs out of stack. */

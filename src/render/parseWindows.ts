@@ -19,13 +19,13 @@ export interface WindowParser {
 }
 
 /** In UTF-16 units, as all lengths here. */
-const WINDOW = 2_000
+const WINDOW = 1_000
 const LONGEST_PARAGRAPH = 16_000
 /** A text with a greater share of `MARKERS` is markers repeated. */
 const TANGLED = 0.3
 const MARKERS = /[[\]*_~`<&!|]/g
 /** How many windows are kept: those of two dozen answers that grow at the same time. */
-const REMEMBERED = 128
+const REMEMBERED = 200
 
 interface Window {
   text: string
@@ -161,7 +161,7 @@ function cutWithin(text: string): Cut {
 
 /** Also when only the second half is so. */
 function isTangled(text: string): boolean {
-  if (text.length < WINDOW / 2) return false
+  if (text.length < WINDOW) return false
   const share = (part: string) => (part.match(MARKERS)?.length ?? 0) / part.length
   return share(text) > TANGLED || share(text.slice(text.length / 2)) > TANGLED
 }
