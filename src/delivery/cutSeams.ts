@@ -31,7 +31,7 @@ export function cutAt(text: string, at: number, limit: number): Cut | null {
     return null
   const { root } = parseMarkdown(text)
   for (const node of pathTo(root, at)) {
-    if (!isLineStart && (node.type === 'table' || node.type === 'html' || node.type === 'definition')) return null
+    if (!isLineStart && (node.type === 'html' || node.type === 'definition')) return null
     if (WHOLE.has(node.type)) return null
     // The line of a fence is no text.
     if (node.type === 'code' && at <= (lineStarts(text, startOf(node), endOf(node))[0] ?? at)) return null
@@ -42,7 +42,7 @@ export function cutAt(text: string, at: number, limit: number): Cut | null {
 /** Letters of scripts that set words apart by blanks. */
 const WORD = /[\p{L}\p{N}_]/u
 const NO_BLANKS = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u
-const WHOLE = new Set(['link', 'linkReference', 'image', 'imageReference', 'inlineCode', 'footnoteReference'])
+const WHOLE = new Set(['table', 'link', 'linkReference', 'image', 'imageReference', 'inlineCode', 'footnoteReference'])
 
 export function isInWord(character: string | undefined): boolean {
   return character !== undefined && WORD.test(character) && !NO_BLANKS.test(character)

@@ -14,6 +14,8 @@ const FULL_ENOUGH = 0.8
 const LOOK_BEHIND = 0.25
 /** How far before the end of a frame it is looked for a line or a sentence that it can end with. */
 const SENTENCE = 200
+/** So many characters of a table are kept for a later frame, which may show it whole. */
+const LONGEST_TABLE = 600
 /** What is longer without a blank is no word, or no address of a page. */
 const WORD = 40
 const LONGEST_ADDRESS = 300
@@ -40,9 +42,11 @@ export function cutBehindShown(
 
 /**
  * Where a frame ends best, so that the text could go on in another message: with a word, not within one that is still being
- * written; with a line or a sentence when the next frame will not come `soon`.
+ * written; with a line or a sentence, and before a table, when the next frame will not come `soon`.
  */
 export function frameEnd(tail: string, soon: boolean): number {
+  const table = soon ? undefined : startOfLastTable(tail)
+  if (table) return table
   const sentence = soon ? undefined : lastEnd(tail, SENTENCE, /\n|[.!?…]["'”’)\]*_`]*[ \t]|[。！？]/g)
   if (sentence !== undefined) return sentence
   const [run = ''] = /\S*$/.exec(tail.slice(-LONGEST_ADDRESS)) ?? []
@@ -82,6 +86,13 @@ function shownEnd(tail: string, shown: string): number {
   while (same < shown.length && shown[same] === tail[lead + same]) same++
   const [blank = ''] = /^(?:(?:[ \t]*\n)+|[ \t]+)/.exec(tail.slice(lead + same)) ?? []
   return lead + same + blank.length
+}
+
+/** Where the rows begin that a text ends with, unless there is nothing before them or they are many. */
+function startOfLastTable(tail: string): number | undefined {
+  const [rows = ''] = /(?:^|(?<=\n))(?: {0,3}\|[^\n]*(?:\n|$))+$/.exec(tail.slice(-LONGEST_TABLE)) ?? []
+  const start = tail.length - rows.length
+  return rows !== '' && tail.slice(0, start).trim() !== '' ? start : undefined
 }
 
 /** Behind the last match near the end of the text, if there is one and not all would be left out. */

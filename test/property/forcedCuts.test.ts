@@ -66,6 +66,8 @@ describe('a text that goes on below what is visible', () => {
     ['done.', true, 'done.'],
     ['手順を強', true, '手順を強'],
     ['a list\n- with an it', false, 'a list\n'],
+    ['a table\n\n| a | b |\n|--|--|\n| 1 |', false, 'a table\n\n'],
+    ['| a | b |\n|--|--|\n| 1 | 2', false, '| a | b |\n|--|--|\n'],
   ])('the frame of %j (next one soon: %j) ends as %j', (tail, soon, expected) => {
     expect(tail.slice(0, frameEnd(tail, soon))).toBe(expected)
   })
