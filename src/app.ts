@@ -89,7 +89,13 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     ? createConsolePlatform({ storage: store, log, adminName: 'You', pageUrl: () => consoleUrl })
     : null
   const slack = config.slack
-    ? createSlackPlatform({ ...slackOptions(config.slack), ...fixedWording, rates: config.delivery.slackLimits, log })
+    ? createSlackPlatform({
+        ...slackOptions(config.slack),
+        ...fixedWording,
+        rates: config.delivery.slackLimits,
+        streaming: config.delivery.slackStreaming,
+        log,
+      })
     : null
   const discord = config.discord
     ? createDiscordPlatform({

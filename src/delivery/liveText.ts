@@ -54,22 +54,34 @@ interface End {
   isForced: boolean
 }
 
+/** A text that grew in another way so far. */
+export interface TextSoFar {
+  text: string
+  /** Where its live message begins, and its number. */
+  cursor: Cursor
+  current: number
+  /** How the messages before that were cut. */
+  forced: readonly ForcedCut[]
+}
+
+const NOTHING: TextSoFar = { text: '', cursor: START, current: 0, forced: [] }
+
 export function createLiveText(
   key: string,
   parts: LiveMessageParts & { platform: ChatPlatform; log: Log; liveButtons: MessageBody['buttons'] },
+  soFar = NOTHING,
 ): LiveText {
   const { platform, log } = parts
   const options = { limit: platform.limits.text, size: (markdown: string) => platform.size(markdown) }
   const messages: LiveMessage[] = []
-  let text = ''
-  let cursor: Cursor = START
+  let { text, cursor } = soFar
   /** The number of the live message. */
-  let current = 0
+  let { current } = soFar
   /** The length of the text at which the next look for a decided piece is worth it. */
-  let nextLook = options.limit
+  let nextLook = cursor.from + options.limit
   let settling = false
   /** Cuts that the budget forced so far. */
-  let forced: ForcedCut[] = []
+  let forced = [...soFar.forced]
 
   function message(index: number): LiveMessage {
     messages[index] ??= createLiveMessage(`${key}/${index}`, parts)

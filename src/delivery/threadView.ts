@@ -12,7 +12,8 @@ import { createLiveText, type LiveText } from './liveText.ts'
 import type { Outbox } from './outbox.ts'
 import { createPatience } from './patience.ts'
 import { splitMarkdown } from './splitMarkdown.ts'
-import { type SetTimer, systemTimer } from './timers.ts'
+import { createStreamedText } from './streamedText.ts'
+import { type SetTimer, systemClock, systemTimer } from './timers.ts'
 
 /**
  * What a run shows in its thread: text that grows, a reply for each tool call, notices. Every message has a key that is
@@ -74,13 +75,15 @@ export interface ThreadViewOptions {
   /** Buttons below live text, such as Stop. Default none. */
   liveButtons?: Button[]
   setTimer?: SetTimer
+  /** Milliseconds on a clock that never jumps. */
+  now?: () => number
 }
 
 /** Typing lasts about ten seconds on Discord, Slack's status two minutes or until the next post. */
 const STATUS_RENEWAL_MS = 8_000
 
 export function openThreadView(options: ThreadViewOptions): ThreadView {
-  const { platform, thread, outbox, edits, wording, setTimer = systemTimer } = options
+  const { platform, thread, outbox, edits, wording, setTimer = systemTimer, now = systemClock } = options
   let { activity = 'full' } = options
   const base = threadKey(thread)
   const log = options.log.child({ thread: base })
@@ -109,7 +112,10 @@ export function openThreadView(options: ThreadViewOptions): ThreadView {
   function textOf(stepKey: string): LiveText {
     const known = texts.get(stepKey)
     if (known) return known
-    const created = createLiveText(`${base}/${stepKey}`, parts)
+    const { streaming } = platform
+    const created = streaming?.isOffered(thread)
+      ? createStreamedText(`${base}/${stepKey}`, { ...parts, streaming, setTimer, now })
+      : createLiveText(`${base}/${stepKey}`, parts)
     texts.set(stepKey, created)
     return created
   }

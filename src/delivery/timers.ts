@@ -5,3 +5,6 @@ export const systemTimer: SetTimer = (callback, ms) => {
   const timer = setTimeout(callback, ms)
   return () => clearTimeout(timer)
 }
+
+/** The process's own clock, which never jumps. */
+export const systemClock = (): number => performance.now()

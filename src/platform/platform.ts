@@ -9,6 +9,8 @@ import type { MessageRef, Person, PlatformName, ThreadRef } from '../shared/thre
 export interface ChatPlatform {
   readonly name: PlatformName
   readonly limits: PlatformLimits
+  /** `null` where text can grow by edits only. */
+  readonly streaming: Streaming | null
 
   /**
    * Connects and begins to hand events to `inbox`. Resolves when events flow. Rejects with a `SetupError` that names the
@@ -46,7 +48,10 @@ export interface ChatPlatform {
   /** Up to `limit` messages before `before` (exclusive), oldest first, always the newest of those; pages as needed. */
   history(thread: ThreadRef, before: MessageRef | null, limit: number): Promise<History>
   permalink(thread: ThreadRef, ref: MessageRef): Promise<string | null>
-  /** Who somebody is by the platform's own data, from a cache of at most 5 minutes (events may refresh it). */
+  /**
+   * Who somebody is by the platform's own data, from a cache of at most 5 minutes (events may refresh it). Somebody whom the
+   * platform does not know or show counts as a guest of another organisation. Rejects only for what may pass.
+   */
   person(account: string, id: string): Promise<Person>
 }
 
@@ -64,7 +69,7 @@ export interface PlatformLimits {
   dialog: { fields: number; characters: number }
 }
 
-export type LimitedCall = 'post' | 'edit' | 'remove' | 'react' | 'status'
+export type LimitedCall = 'post' | 'edit' | 'remove' | 'react' | 'status' | 'startStream' | 'addToStream' | 'endStream'
 
 /** No window of `perMs` milliseconds, wherever it begins, holds more than `most` calls. */
 export interface Rate {
@@ -80,6 +85,40 @@ export interface CallLimit extends Rate {
   burst?: number
   /** How many are kept for cards and final texts. Default 0. */
   reserve?: number
+}
+
+/**
+ * Text that grows by being added to instead of by edits (Slack's native streams). What was added can't be taken back, and
+ * the message can't be edited before its stream is ended; `edit` ends one that is still open by itself.
+ */
+export interface Streaming {
+  /** Whether a text of this thread may be streamed now. What the platform has refused is remembered. */
+  isOffered(thread: ThreadRef): boolean
+  /** After so long a stream is to be ended, in milliseconds: soon afterwards the platform would do so. */
+  longestMs: number
+  /** The most that a stream may hold, as `weight` measures it. */
+  most: number
+  weight(text: string): number
+  /** Shortest pause between two additions to one stream, in milliseconds. */
+  intervalMs: number
+  /** What the Markdown is in a stream: exactly what a message with the same Markdown shows. */
+  print(markdown: string): string
+  /** `text` is printed and not empty, here and below. */
+  start(thread: ThreadRef, text: string): Promise<MessageRef>
+  add(thread: ThreadRef, ref: MessageRef, text: string): Promise<void>
+  /** From here on the message is one like all others. */
+  end(thread: ThreadRef, ref: MessageRef, last: StreamEnd): Promise<void>
+  /** The newest message in the thread that a stream may have begun without our knowing; `known` are others than that. */
+  findLost(thread: ThreadRef, known: readonly MessageRef[]): Promise<MessageRef | null>
+}
+
+export interface StreamEnd {
+  /** What is still to be added; may be empty. */
+  text: string
+  /** The idempotency key of the message. */
+  key: string
+  footer?: string
+  buttons?: Button[]
 }
 
 /** A channel in which a thread can be opened. */

@@ -50,25 +50,37 @@ export const SLACK_ACTION_PREFIX = 'toycoder:'
  */
 export function renderSlack(body: MessageView): { text: string; blocks: SlackBlock[] } {
   const allowed = new Set(body.mentions ?? [])
-  const printed = printChatMarkdown(body.markdown, dialectFor(allowed))
+  const printed = printSlack(body.markdown, allowed)
   const markdown = body.live ? withLiveMark(printed) : printed
   const blocks: SlackBlock[] = []
   if (markdown !== '') blocks.push({ type: 'markdown', text: cut(markdown, SLACK_LIMITS.markdownBlock) })
-  if (body.footer) {
-    const text = cut(apart(body.footer), SLACK_LIMITS.contextText)
-    blocks.push({ type: 'context', elements: [{ type: 'plain_text', text, emoji: false }] })
-  }
-  for (let at = 0; at < (body.buttons?.length ?? 0); at += SLACK_LIMITS.buttonsPerRow) {
-    const row = body.buttons!.slice(at, at + SLACK_LIMITS.buttonsPerRow)
-    blocks.push({ type: 'actions', elements: row.map((one) => button(one, repeatOf(one, body.buttons!))) })
-  }
+  blocks.push(...blocksBelow(body))
   const text = fallbackText(body.markdown, allowed) || escaped(body.footer ?? '') || LIVE_MARK
   return { text: cut(text, SLACK_LIMITS.text), blocks }
 }
 
+/** The text of a message's `markdown` block; a stream takes the same. */
+export function printSlack(markdown: string, allowed: ReadonlySet<string> = new Set()): string {
+  return printChatMarkdown(markdown, dialectFor(allowed))
+}
+
+/** Small print and buttons. */
+export function blocksBelow({ footer, buttons = [] }: Pick<MessageView, 'footer' | 'buttons'>): SlackBlock[] {
+  const blocks: SlackBlock[] = []
+  if (footer) {
+    const text = cut(apart(footer), SLACK_LIMITS.contextText)
+    blocks.push({ type: 'context', elements: [{ type: 'plain_text', text, emoji: false }] })
+  }
+  for (let at = 0; at < buttons.length; at += SLACK_LIMITS.buttonsPerRow) {
+    const row = buttons.slice(at, at + SLACK_LIMITS.buttonsPerRow)
+    blocks.push({ type: 'actions', elements: row.map((one) => button(one, repeatOf(one, buttons))) })
+  }
+  return blocks
+}
+
 /** Length against `SLACK_LIMITS.text`: the longer of the block and the fallback text, in UTF-16 units. */
 export function slackSize(markdown: string): number {
-  const block = printChatMarkdown(markdown, dialectFor(new Set()))
+  const block = printSlack(markdown)
   return Math.max(block.length + 1 + LIVE_MARK.length, fallbackText(markdown, new Set()).length)
 }
 

@@ -345,7 +345,7 @@ describe('what goes to Slack', () => {
     await ask()
     expect(slack.double.calls('users.info')).toHaveLength(2)
     expect((await slack.platform.person('T0DOUBLE', 'U0BEN')).locale).toBe('zh-CN')
-    expect(await kindOf(slack.platform.person('T0DOUBLE', 'U0NOBODY'))).toBe('notFound')
+    expect(await slack.platform.person('T0DOUBLE', 'U0NOBODY')).toMatchObject({ isGuest: true, isExternal: true })
   })
 
   test('a message has an address to point to, and one that is gone has none', async () => {

@@ -218,6 +218,7 @@ function worldPlatform(store: Store): ChatPlatform {
   }
   return {
     name: 'slack',
+    streaming: null,
     limits: {
       ...{ text: 4_000, unit: 'utf16', calls: [], editIntervalMs: 0 },
       ...{ fileBytes: 1e6, dialog: { fields: 9, characters: 3_000 } },

@@ -58,6 +58,7 @@ export function createConsolePlatform(options: ConsoleOptions): ConsolePlatform 
   const platform: ChatPlatform = {
     name: 'console',
     limits: LIMITS,
+    streaming: null,
     start: (inbox) => intake.start(inbox),
     stop: async () => intake.stop(),
     size: (markdown) => markdown.length,

@@ -118,6 +118,7 @@ export function createDiscordPlatform(options: DiscordOptions): ChatPlatform {
   return {
     name: 'discord',
     limits: { ...LIMITS, calls: callLimits({ ...RATES, ...options.rates }) },
+    streaming: null,
     size: discordSize,
 
     async start(inbox) {

@@ -5,9 +5,10 @@ import type { MessageBody, Place, PostOptions } from '../platform.ts'
 import type { SlackCalls } from './calls.ts'
 import { type Identity, refOf, rootOf, threadRef } from './inbound.ts'
 import { type Payload, payloadOf } from './payload.ts'
+import { slackCodeOf } from './slackErrors.ts'
 
 /** The type of the metadata that carries the idempotency key. Any app of the workspace can read it: it is a hash. */
-const KEY_EVENT = 'toycoder_message'
+export const KEY_EVENT = 'toycoder_message'
 /** How far back an opening message is looked for in its channel: this many pages of 200. */
 const CHANNEL_PAGES = 5
 
@@ -38,7 +39,7 @@ export function createPosting(calls: SlackCalls, self: () => Identity): Posting 
         unfurl_links: false,
         unfurl_media: false,
         ...NO_NAMES,
-        metadata: { event_type: KEY_EVENT, event_payload: { key: hash(key) } },
+        metadata: keyMark(key),
       }),
     )
     return refOf(answer.channel ?? channel, answer.ts!)
@@ -96,9 +97,18 @@ export function createPosting(calls: SlackCalls, self: () => Identity): Posting 
     post: (thread, body, options) => once(thread.channel, rootOf(thread), body, options),
     async edit(ref, body) {
       const { text, blocks } = payloadOf(body)
-      await calls.write('chat.update', (client) =>
-        client.chat.update({ channel: ref.channel, ts: ref.id, text, blocks, ...NO_NAMES }),
-      )
+      const update = () =>
+        calls.write('chat.update', (client) =>
+          client.chat.update({ channel: ref.channel, ts: ref.id, text, blocks, ...NO_NAMES }),
+        )
+      try {
+        await update()
+      } catch (error) {
+        // A stream that an earlier process began, or whose end failed.
+        if (slackCodeOf(error) !== 'streaming_state_conflict') throw error
+        await closeStream(calls, ref)
+        await update()
+      }
     },
     async remove(ref) {
       try {
@@ -108,6 +118,22 @@ export function createPosting(calls: SlackCalls, self: () => Identity): Posting 
       }
     },
   }
+}
+
+/** Ends a stream as it is. One that has ended already is fine. */
+async function closeStream(calls: SlackCalls, ref: MessageRef): Promise<void> {
+  try {
+    await calls.write('chat.stopStream', (client) => client.chat.stopStream({ channel: ref.channel, ts: ref.id }))
+  } catch (error) {
+    if (!ENDED.has(slackCodeOf(error) ?? '')) throw error
+  }
+}
+
+const ENDED = new Set(['message_not_in_streaming_state', 'stopped_by_user'])
+
+/** What a message carries, so that it is found again by its key. */
+export function keyMark(key: string) {
+  return { event_type: KEY_EVENT, event_payload: { key: hash(key) } }
 }
 
 /** The thread could not be read, so whether the message is there is as open as before. */

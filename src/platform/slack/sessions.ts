@@ -17,8 +17,8 @@ export interface Sessions {
   /** Never rejects. A thread that never was at work stays without a session. The last state asked for is the one that stands. */
   set(thread: ThreadRef, state: SessionState): Promise<void>
   of(thread: ThreadRef): SessionState | undefined
-  /** Slack itself has set this state, as it does with the end of a stream. */
-  noted(thread: ThreadRef, state: SessionState): void
+  /** The state that the end of a stream leaves: it would end the work, unless told that this goes on. */
+  afterStream(thread: ThreadRef): SessionState
 }
 
 const REMEMBERED = 2_000
@@ -61,6 +61,7 @@ export function createSessions(calls: SlackCalls, log: Log): Sessions {
       await inTurn(thread.id, () => send(thread, state))
     },
     of: (thread) => states.get(thread.id),
-    noted: (thread, state) => states.set(thread.id, state),
+    // Without sessions nobody would take "processing" away again.
+    afterStream: (thread) => (areToBeHad && states.get(thread.id) === 'processing' ? 'processing' : 'active'),
   }
 }

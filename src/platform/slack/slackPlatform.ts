@@ -11,12 +11,14 @@ import { viewOf } from './dialog.ts'
 import { type Hearing, hear } from './hearing.ts'
 import { readHistory } from './history.ts'
 import type { Identity, InboundContext } from './inbound.ts'
+import { createMemory } from './memory.ts'
 import { createPeople } from './people.ts'
 import { createPosting } from './posting.ts'
 import { identify } from './setup.ts'
 import { createSignals } from './signals.ts'
 import { createSocket, type SlackSocket } from './socket.ts'
 import { createThreads } from './stops.ts'
+import { createStreaming, type SlackStreaming } from './streaming.ts'
 import { uploadFile } from './uploading.ts'
 import { createUserGroups } from './userGroups.ts'
 import { whisper } from './whisper.ts'
@@ -40,6 +42,11 @@ const RATES: SlackRates = {
   channelPosts: { most: 2, perMs: 2_000 },
 }
 
+/** `chat.startStream` and `chat.stopStream`, each, in a workspace. */
+const STREAM_ENDS: Rate = { most: 20, perMs: 60_000 }
+/** `chat.appendStream` in a workspace. */
+const STREAM_ADDITIONS: Rate = { most: 100, perMs: 60_000 }
+
 export interface SlackOptions {
   /** `xoxb-…`. */
   botToken: string
@@ -59,6 +66,8 @@ export interface SlackOptions {
   /** How long `start` waits for a Socket Mode connection, in milliseconds; default 30,000. */
   startTimeoutMs?: number
   rates?: Partial<SlackRates>
+  /** Where texts are streamed instead of edited. Default `dm`. */
+  streaming?: SlackStreaming
 }
 
 export type SlackPlatform = ChatPlatform & {
@@ -91,6 +100,9 @@ function callLimits({ edits, removals, posts, channelPosts }: SlackRates): CallL
     { calls: ['react'], most: 20, perMs: 60_000, scope: 'account', burst: 6 },
     // A thread at work is one change of its agent session, and its end is another: 50 changes a minute (tier 3).
     { calls: ['status'], most: 24, perMs: 60_000, scope: 'account', burst: 8 },
+    { calls: ['startStream'], ...STREAM_ENDS, scope: 'account', burst: 7, reserve: 2 },
+    { calls: ['endStream'], ...STREAM_ENDS, scope: 'account', burst: 7 },
+    { calls: ['addToStream'], ...STREAM_ADDITIONS, scope: 'account', burst: 30, reserve: 10 },
     { calls: ['post'], ...channelPosts, scope: 'channel' },
     { calls: ['post'], ...posts, scope: 'account', burst: share(posts, 0.33), reserve: share(posts, 0.03) },
   ]
@@ -133,6 +145,12 @@ export function createSlackPlatform(options: SlackOptions): SlackPlatform {
   const posting = createPosting(calls, self)
   const signals = createSignals(calls, log)
   const threads = createThreads(calls, () => self().team)
+  /** Who spoke last in a thread. */
+  const readers = createMemory<string>(2_000)
+  const streaming = createStreaming({
+    ...{ calls, self, log, sessions: signals.sessions, mode: options.streaming ?? 'dm' },
+    readerOf: (thread) => readers.get(thread.id),
+  })
 
   /** Opens the way in: a socket that is not connected yet, or the handler that the web server calls. */
   function entrance(): Receiver {
@@ -154,9 +172,10 @@ export function createSlackPlatform(options: SlackOptions): SlackPlatform {
       inbox,
       log,
       logger,
-      onMessage({ ref, thread }) {
+      onMessage({ ref, thread, author }) {
         signals.fresh(ref)
         threads.note(ref, thread)
+        if (!author.isBot && !author.isExternal) readers.set(thread.id, author.id)
       },
       threads,
       wordsFor: (personId) => options.wording ?? wordingFor(people.localeOf(personId)),
@@ -171,6 +190,14 @@ export function createSlackPlatform(options: SlackOptions): SlackPlatform {
   return {
     name: 'slack',
     limits: { ...LIMITS, calls: callLimits({ ...RATES, ...options.rates }) },
+    streaming: {
+      ...streaming,
+      async start(thread, text) {
+        const ref = await streaming.start(thread, text)
+        threads.note(ref, thread)
+        return ref
+      },
+    },
     size: slackSize,
 
     async start(inbox) {
