@@ -103,6 +103,76 @@ describe('Slack events and the started program', () => {
     await until('an answer', () => slack.threadText(channel, ts).includes('Hello, you.'))
   })
 
+  test('in a direct message an answer is streamed: it grows by additions and ends with its small print', async () => {
+    await home.start(socket())
+    const gate = createGate()
+    llm.reply({ text: ['The first half, ', 'and the **second** half.'], gate })
+    const { channel, ts } = slack.direct('U0ANNA', 'hello')
+    gate.release(1)
+    await until('the first half', () => slack.threadText(channel, ts).includes('The first half,'))
+    expect(slack.thread(channel, ts)[1]!.stream).toBeDefined()
+    gate.open()
+    await until('the whole answer', () => slack.threadText(channel, ts).includes('test-model'))
+    expect(slack.threadText(channel, ts)).toContain('The first half, and the **second** half.')
+    expect(slack.thread(channel, ts)).toHaveLength(2)
+    expect(slack.thread(channel, ts)[1]!.stream).toBeUndefined()
+    expect([...slack.calls('chat.postMessage'), ...slack.calls('chat.update')]).toEqual([])
+    await until('the session is at rest', () => slack.world.sessions.get(`${channel}:${ts}`) === 'active')
+  })
+
+  test('killed in the middle of a stream, the program ends it after the restart, and the answer stands once', async () => {
+    const first = await home.start(socket())
+    const gate = createGate()
+    llm.reply(
+      { text: ['Words of the first process, ', 'never said.'], gate },
+      { text: 'The answer of the second one.' },
+    )
+    const { channel, ts } = slack.direct('U0ANNA', 'hello')
+    gate.release(1)
+    await until('a stream', () => slack.thread(channel, ts)[1]?.stream)
+    await first.kill()
+    gate.open()
+    await home.start(socket())
+    const seen = () => slack.threadText(channel, ts)
+    await until('the answer', () => seen().includes('The answer of the second one.') && seen().includes('test-model'), {
+      seen,
+    })
+    expect(slack.thread(channel, ts)).toHaveLength(2)
+    expect(slack.thread(channel, ts)[1]!.stream).toBeUndefined()
+    expect(seen()).not.toContain('first process')
+  })
+
+  test('text before a call that waits: the stream is ended, the card stands below, the session is suspended', async () => {
+    await home.start(socket())
+    const write = { name: 'write_file', arguments: { path: 'note.txt', content: 'hello\n' } }
+    llm.reply({ text: 'I will write a note for you now, and then say more. ', toolCalls: [write] }, { text: 'Done.' })
+    const { channel, ts } = slack.direct('U0ANNA', 'write a note')
+    const seen = () => slack.threadText(channel, ts)
+    await until('a card', () => seen().includes('[Approve]'), { seen })
+    const [, said, card] = slack.thread(channel, ts)
+    expect(said!.text).toContain('I will write a note')
+    expect(said!.stream).toBeUndefined()
+    await until('the session waits', () => slack.world.sessions.get(`${channel}:${ts}`) === 'suspended')
+    await slack.click('U0ANNA', channel, card!.ts, 'Approve')
+    await until('the answer', () => seen().includes('Done.'), { seen })
+    expect(seen().match(/I will write a note/g)).toHaveLength(1)
+  })
+
+  test('Slack’s Stop in a direct message: the stream ends where it is, and says who stopped it', async () => {
+    await home.start(socket())
+    const gate = createGate()
+    llm.reply({ text: ['The first half, ', 'and the rest.'], gate })
+    const { channel, ts } = slack.direct('U0ANNA', 'hello')
+    gate.release(1)
+    const seen = () => slack.threadText(channel, ts)
+    await until('a stream', () => seen().includes('The first half,'))
+    slack.pressStop('U0ANNA', channel, ts)
+    await until('who stopped it', () => seen().includes('Stopped by Anna'), { ms: 1_000, seen })
+    gate.open()
+    expect(seen()).toMatch(/The first half,\s+_Stopped by Anna\._/)
+    expect(slack.thread(channel, ts)).toHaveLength(2)
+  })
+
   test('HTTP mode: signed events, commands and the answer to both', async () => {
     const program = await home.start({ SLACK_SIGNING_SECRET: slack.signingSecret })
     slack.deliverTo(`${program.url}/slack/events`)
