@@ -259,8 +259,9 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
   test('long threads show their end first and the rest on demand', async () => {
     const page = await visit()
     const thread = await begin(page)
+    await page.goto('about:blank')
     for (let n = 1; n <= 130; n++) await on.web.conversation.post(thread, `note ${n}.`)
-    await page.reload()
+    await page.goto(`${on.web.url}/console/t/${thread.id}`)
     await page.getByText('note 130.', { exact: true }).waitFor()
     expect(await page.getByText('note 20.', { exact: true }).count()).toBe(0)
     const last = await page.getByText('note 130.', { exact: true }).boundingBox()
@@ -275,6 +276,7 @@ describe.skipIf(noBrowser)('the console in a browser', () => {
   test('a permalink leads to its message, however far up it stands', async () => {
     const page = await visit()
     const thread = await begin(page)
+    await page.goto('about:blank')
     const refs: MessageRef[] = []
     for (let n = 1; n <= 220; n++) refs.push(await on.web.conversation.post(thread, `note ${n}.`))
     await page.goto((await on.web.platform.permalink(thread, refs[4]!))!)

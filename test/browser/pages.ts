@@ -28,7 +28,7 @@ export function useConsolePages() {
   async function blank(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
     const page = await context.newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(20_000)
     pages.push(page)
     page.on('pageerror', (error) => complaints.push(String(error)))
     page.on('console', (line) => {

@@ -287,7 +287,10 @@ describe('who somebody is', () => {
     expect(await platform.person(double.guildId, double.ownerId)).toMatchObject({ isAdmin: true })
     const stranger = double.user('Stranger', { outside: true })
     expect(await platform.person('@me', stranger)).toMatchObject({ isAdmin: false, isExternal: true })
-    await expect(platform.person(double.guildId, '123456789012345678')).rejects.toMatchObject({ kind: 'notFound' })
+    // Somebody whom Discord does not know has no rights of anybody.
+    expect(await platform.person(double.guildId, '123456789012345678')).toMatchObject({
+      ...{ isGuest: true, isExternal: true, isAdmin: false, roles: [] },
+    })
   })
 })
 
