@@ -1,9 +1,9 @@
 import type { FollowedThread } from '../platform/platform.ts'
 import { type MessageRef, type PlatformName, type ThreadRef, threadKey } from '../shared/thread.ts'
+import { createTurns } from '../shared/turns.ts'
 import { threadKeys } from './keys.ts'
 import { createRecency, type Recency } from './recency.ts'
 import type { Store } from './store.ts'
-import { createTurns } from './threadStore.ts'
 
 /** Remembers, per thread, the newest message of a person that was delivered, so that a platform can catch up from there. */
 export interface Followed {

@@ -1,7 +1,7 @@
 import type { IncomingCommand, IncomingMessage, IncomingStop } from '../platform/platform.ts'
+import { createTurns } from '../shared/turns.ts'
 import { eventKey, numberOf, openKeys, threadKeys } from './keys.ts'
 import type { Store } from './store.ts'
-import { createTurns } from './threadStore.ts'
 
 /** What waits in a thread's inbox. */
 export type InboxEvent =

@@ -1,13 +1,12 @@
 import type { MessageBody } from '../platform/platform.ts'
 import type { MessageRef, ThreadRef } from '../shared/thread.ts'
+import { readAll } from './entries.ts'
 import { cutsKey, leftoverKeys, outboxKey } from './keys.ts'
 import type { Store } from './store.ts'
 
 type Entry = { state: 'intended' } | { state: 'posted' | 'settled'; ref: MessageRef }
 type Cuts = { length: number; cuts: readonly { from: number; at: number; closed: string; next: string }[] }
 type Leftover = { key: string; thread: ThreadRef; ref: MessageRef; body: MessageBody | null; isTwice?: boolean }
-
-const PAGE = 500
 
 /**
  * Delivery's outbox over a store: what `delivery/outbox.ts` asks for (a test holds the two together; the rooms don't import
@@ -44,13 +43,8 @@ export function createOutbox(store: Store, threadKey = '') {
     tidied: (key: string): Promise<void> => store.delete(leftoverKeys.message(threadKey, key)),
 
     async leftovers(): Promise<Leftover[]> {
-      const found: Leftover[] = []
-      for (let after: string | undefined; ; ) {
-        const keys = await store.list(leftoverKeys.all(threadKey), { ...(after && { after }), limit: PAGE })
-        for (const one of await store.getMany<Leftover>(keys)) if (one) found.push(one)
-        after = keys.at(-1)
-        if (keys.length < PAGE) return found
-      }
+      const found = await readAll<Leftover>(store, leftoverKeys.all(threadKey))
+      return found.map(([, one]) => one)
     },
   }
 }

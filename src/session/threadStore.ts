@@ -1,6 +1,7 @@
 import { StaleThread } from '../shared/errors.ts'
 import type { ThreadRecord } from '../shared/record.ts'
 import { threadKey } from '../shared/thread.ts'
+import { createTurns } from '../shared/turns.ts'
 import { numberOf, threadKeys } from './keys.ts'
 import { createRecency } from './recency.ts'
 import type { Store } from './store.ts'
@@ -115,19 +116,4 @@ function viewStart(records: readonly NumberedRecord[]): number {
 
 function nextSlot(records: readonly NumberedRecord[], atLeast: number): number {
   return records.reduce((next, { record }) => Math.max(next, (record.source?.slot ?? -1) + 1), atLeast)
-}
-
-/** Runs what reads, changes and writes one key one after the other within this process. */
-export function createTurns(): <T>(key: string, run: () => Promise<T>) => Promise<T> {
-  const tails = new Map<string, Promise<unknown>>()
-  return async (key, run) => {
-    const turn = (tails.get(key) ?? Promise.resolve()).then(run, run)
-    const tail = turn.catch(() => {})
-    tails.set(key, tail)
-    try {
-      return await turn
-    } finally {
-      if (tails.get(key) === tail) tails.delete(key)
-    }
-  }
 }

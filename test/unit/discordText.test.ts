@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { inboundText, namesBot } from '../../src/platform/discord/inboundText.ts'
 import { nonceOf, readId } from '../../src/platform/discord/payload.ts'
-import { createRecent } from '../../src/platform/discord/recent.ts'
 import { DEFAULT_THREAD_NAME, threadName } from '../../src/platform/discord/threadName.ts'
+import { createRecent } from '../../src/shared/recent.ts'
 
 const BOT = '100000000000000001'
 const names = {

@@ -5,6 +5,7 @@ import type {
   ConsoleThread,
   ConsoleWhisper,
 } from '../../shared/consoleView.ts'
+import { createTurns } from '../../shared/turns.ts'
 import type { Shelf } from './consoleShelf.ts'
 import { titleOf } from './consoleTitle.ts'
 
@@ -123,17 +124,4 @@ function waitsFor({ kind, buttons, reaction }: ConsoleMessage): boolean {
 function withWaiting(thread: ConsoleThread, messageId: string, waits: boolean): ConsoleThread {
   const others = thread.waiting.filter((id) => id !== messageId)
   return { ...thread, waiting: waits ? [...others, messageId] : others }
-}
-
-function createTurns() {
-  const last = new Map<string, Promise<unknown>>()
-  return function inTurn<T>(threadId: string, work: () => Promise<T>): Promise<T> {
-    const turn = (last.get(threadId) ?? Promise.resolve()).then(work, work)
-    last.set(threadId, turn)
-    const leave = () => {
-      if (last.get(threadId) === turn) last.delete(threadId)
-    }
-    turn.then(leave, leave)
-    return turn
-  }
 }

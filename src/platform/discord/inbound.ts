@@ -1,5 +1,6 @@
 import { type Client, Events, type Message } from 'discord.js'
 import type { Log } from '../../shared/log.ts'
+import { createRecent } from '../../shared/recent.ts'
 import type { Wording } from '../../shared/wording/wording.ts'
 import type { FollowedThread, IncomingMessage, PlatformInbox } from '../platform.ts'
 import { createCatchUp } from './catchUp.ts'
@@ -11,7 +12,6 @@ import { pause } from './pause.ts'
 import type { People } from './people.ts'
 import type { Placeholders } from './placeholders.ts'
 import type { Posts } from './posts.ts'
-import { createRecent } from './recent.ts'
 import type { Threads } from './threads.ts'
 
 const REMEMBERED = 5_000

@@ -1,9 +1,9 @@
 import { type Client, type Guild, type GuildMember, GuildMemberFlags, PermissionFlagsBits, type User } from 'discord.js'
 import { PlatformError } from '../../shared/errors.ts'
+import { createRecent } from '../../shared/recent.ts'
 import type { Person } from '../../shared/thread.ts'
 import type { DiscordApi } from './discordApi.ts'
 import { DM_ACCOUNT } from './incoming.ts'
-import { createRecent } from './recent.ts'
 
 /** How long what is known of somebody counts as fresh. Events refresh it. */
 const FRESH_MS = 5 * 60_000

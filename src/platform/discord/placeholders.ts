@@ -1,11 +1,11 @@
 import { type APIMessage, type Client, MessageFlags, Routes } from 'discord.js'
 import { PlatformError } from '../../shared/errors.ts'
+import { createRecent } from '../../shared/recent.ts'
 import type { MessageRef } from '../../shared/thread.ts'
 import type { Button } from '../platform.ts'
 import type { DiscordApi } from './discordApi.ts'
 import { followUp } from './ephemeral.ts'
 import { toEdit } from './payload.ts'
-import { createRecent } from './recent.ts'
 
 const REMEMBERED = 1_000
 const PAGE = 100

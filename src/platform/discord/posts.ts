@@ -1,12 +1,12 @@
 import { type APIMessage, RESTJSONErrorCodes as Code, MessageFlags, Routes } from 'discord.js'
 import { type DiscordMessage, renderDiscord } from '../../render/discord.ts'
 import { PlatformError } from '../../shared/errors.ts'
+import { createRecent } from '../../shared/recent.ts'
 import type { MessageRef, ThreadRef } from '../../shared/thread.ts'
 import type { MessageBody, OutgoingFile, PostOptions } from '../platform.ts'
 import type { DiscordApi } from './discordApi.ts'
 import type { Right } from './discordErrors.ts'
 import { nonceOf, toEdit } from './payload.ts'
-import { createRecent } from './recent.ts'
 import type { Destination, Threads } from './threads.ts'
 
 /** Discord's limit for a file of an application that nobody boosted. */

@@ -1,9 +1,9 @@
 import { type APIMessage, Routes } from 'discord.js'
 import type { Log } from '../../shared/log.ts'
+import { createRecent } from '../../shared/recent.ts'
 import type { MessageRef } from '../../shared/thread.ts'
 import type { Reaction } from '../platform.ts'
 import type { DiscordApi } from './discordApi.ts'
-import { createRecent } from './recent.ts'
 
 const EMOJI: Record<Reaction, string> = { working: '👀', waiting: '⏳', done: '✅', failed: '❌' }
 const REMEMBERED = 2_000

@@ -11,13 +11,13 @@ import {
 import { renderDiscord } from '../../render/discord.ts'
 import { PlatformError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
+import { createRecent } from '../../shared/recent.ts'
 import type { ThreadRef } from '../../shared/thread.ts'
 import type { Wording } from '../../shared/wording/wording.ts'
 import type { DiscordApi } from './discordApi.ts'
 import type { Right } from './discordErrors.ts'
 import { inboundText } from './inboundText.ts'
 import { nonceOf } from './payload.ts'
-import { createRecent } from './recent.ts'
 import { threadName } from './threadName.ts'
 
 /** Where a call about a thread goes: into the thread, or as a reply into its channel where no thread may be opened. */

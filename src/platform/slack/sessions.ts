@@ -1,11 +1,11 @@
 import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
+import { createRecent } from '../../shared/recent.ts'
 import type { ThreadRef } from '../../shared/thread.ts'
+import { createTurns } from '../../shared/turns.ts'
 import type { SlackCalls } from './calls.ts'
 import { rootOf } from './inbound.ts'
-import { createMemory } from './memory.ts'
 import { isNotToBeHad, slackCodeOf } from './slackErrors.ts'
-import { createTurns } from './turns.ts'
 
 /**
  * Slack's own word on a thread that an agent works in (`agents.sessions.setStatus`): *processing* shows a Stop button,
@@ -26,7 +26,7 @@ const MEND =
   'Take features.agent_view, the scope assistant:write and the event agent_session_stopped from manifest.yml into the settings of the Slack app and install it again.'
 
 export function createSessions(calls: SlackCalls, log: Log): Sessions {
-  const states = createMemory<SessionState>(REMEMBERED)
+  const states = createRecent<SessionState>(REMEMBERED)
   const inTurn = createTurns()
   let areToBeHad = true
   let isWarned = false

@@ -1,13 +1,13 @@
 import { messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
+import { createRecent } from '../../shared/recent.ts'
 import type { MessageRef, ThreadRef } from '../../shared/thread.ts'
+import { createTurns } from '../../shared/turns.ts'
 import type { Reaction } from '../platform.ts'
 import type { SlackCalls } from './calls.ts'
 import { rootOf } from './inbound.ts'
-import { createMemory } from './memory.ts'
 import { createSessions, type Sessions } from './sessions.ts'
 import { isNotToBeHad, slackCodeOf } from './slackErrors.ts'
-import { createTurns } from './turns.ts'
 
 const EMOJI: Record<Reaction, string> = {
   working: 'eyes',
@@ -29,7 +29,7 @@ export interface Signals {
 export function createSignals(calls: SlackCalls, log: Log): Signals {
   const sessions = createSessions(calls, log)
   const inTurn = createTurns()
-  const reactions = createMemory<Reaction | null>(2_000)
+  const reactions = createRecent<Reaction | null>(2_000)
   /** Threads whose status was set and not taken away. */
   const shown = new Set<string>()
   let reactionsWork = true

@@ -3,6 +3,7 @@ import { HTTPReceiver, type Receiver } from '@slack/bolt'
 import { SLACK_LIMITS, slackSize } from '../../render/slack.ts'
 import { messageOf, PlatformError, SetupError } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
+import { createRecent } from '../../shared/recent.ts'
 import { type Wording, wordingFor } from '../../shared/wording/wording.ts'
 import type { CallLimit, ChatPlatform, PlatformInbox, PlatformLimits, Rate } from '../platform.ts'
 import { boltLogger } from './boltLogger.ts'
@@ -11,7 +12,6 @@ import { viewOf } from './dialog.ts'
 import { type Hearing, hear } from './hearing.ts'
 import { readHistory } from './history.ts'
 import type { Identity, InboundContext } from './inbound.ts'
-import { createMemory } from './memory.ts'
 import { createPeople } from './people.ts'
 import { createPosting } from './posting.ts'
 import { identify } from './setup.ts'
@@ -146,7 +146,7 @@ export function createSlackPlatform(options: SlackOptions): SlackPlatform {
   const signals = createSignals(calls, log)
   const threads = createThreads(calls, () => self().team)
   /** Who spoke last in a thread. */
-  const readers = createMemory<string>(2_000)
+  const readers = createRecent<string>(2_000)
   const streaming = createStreaming({
     ...{ calls, self, log, sessions: signals.sessions, mode: options.streaming ?? 'dm' },
     readerOf: (thread) => readers.get(thread.id),

@@ -1,9 +1,9 @@
 import { PlatformError } from '../../shared/errors.ts'
+import { createRecent } from '../../shared/recent.ts'
 import type { MessageRef, ThreadRef } from '../../shared/thread.ts'
 import type { IncomingStop } from '../platform.ts'
 import type { SlackCalls } from './calls.ts'
 import { type InboundContext, millisOf, refOf, threadRef } from './inbound.ts'
-import { createMemory } from './memory.ts'
 
 /** Reactions that mean *stop*: 🛑 by both of its names, and ⏹️. */
 export const STOP_EMOJI: ReadonlySet<string> = new Set(['octagonal_sign', 'stop_sign', 'black_square_for_stop'])
@@ -67,7 +67,7 @@ export interface Threads {
 const REMEMBERED = 5_000
 
 export function createThreads(calls: SlackCalls, team: () => string): Threads {
-  const known = createMemory<ThreadRef>(REMEMBERED)
+  const known = createRecent<ThreadRef>(REMEMBERED)
   const keyOf = ({ channel, id }: MessageRef) => `${channel}:${id}`
   return {
     note: (ref, thread) => known.set(keyOf(ref), thread),

@@ -1,4 +1,4 @@
-/** A map that keeps the newest `limit` entries: what a process remembers of things that Discord can tell it again. */
+/** A map that keeps the newest `limit` entries: what a process remembers of things that it can ask for again. */
 export interface Recent<V> {
   get(key: string): V | undefined
   has(key: string): boolean
