@@ -57,7 +57,10 @@ function createSigns<T>(now: () => number) {
   const waiting = new Map<string, Wanted<T | null>>()
   const shown = new Set<string>()
 
-  /** Resolves at once where the sign has to wait, and never rejects: signs of life are worth no more than that. */
+  /**
+   * Resolves at once where the sign has to wait; never rejects for a failure of the platform: signs of life are worth no more
+   * than that. Taking one away that need not wait is done when it resolves.
+   */
   async function want(key: string, value: T | null, { isFresh, show, send }: Showing<T>): Promise<void> {
     const known = waiting.get(key)
     if (value === null && !shown.has(key)) {
@@ -83,7 +86,9 @@ function createSigns<T>(now: () => number) {
         await show(wanted.value)
       }
     })
-    sending.done.catch(() => {})
+    const done = sending.done.catch(() => {})
+    // What would be left behind by a process that ends now is waited for, if it need not wait for others.
+    if (value === null && waiting.get(key) !== wanted) await done
   }
 
   return { want }

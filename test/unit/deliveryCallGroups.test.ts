@@ -63,6 +63,20 @@ describe('many calls in a row', () => {
     expect(world.texts()).toEqual(before)
   })
 
+  it('are each shown once where the process is killed before their group stands', async () => {
+    const world = setUp()
+    await callAll(world)
+    await world.clock.advance(30_000)
+    expect(world.texts().some((text) => text.includes('c1.4') && text.includes('c1.5'))).toBe(true)
+    await world.clock.until(world.view.abandon())
+    const next = world.open()
+    for (const key of KEYS) {
+      await world.clock.until(next.toolResult(key, 'read_file', { path: key }, `content of ${key}`, false))
+    }
+    for (const key of KEYS) expect(world.texts().filter((text) => text.includes(key))).toHaveLength(1)
+    expect(world.violations).toEqual([])
+  })
+
   it('say their result whole where a group has one call only', async () => {
     const world = setUp()
     await callAll(world, KEYS.slice(0, 3))

@@ -13,7 +13,10 @@ function world() {
   const timers: { at: number; run: () => void }[] = []
   const shown: string[] = []
   const platform = {
-    react: async (_: ThreadRef, { id }: MessageRef, name: string | null) => void shown.push(`${now} ${id} ${name}`),
+    async react(_: ThreadRef, { id }: MessageRef, name: string | null) {
+      for (let turns = 0; turns < 10; turns++) await Promise.resolve()
+      shown.push(`${now} ${id} ${name}`)
+    },
     status: async ({ id }: ThreadRef, text: string | null) => void shown.push(`${now} ${id} ${text}`),
   } as Partial<ChatPlatform> as ChatPlatform
   const once = { most: 60, perMs: 60_000, scope: 'account', burst: 1 } as const
@@ -46,6 +49,7 @@ describe('signs of life', () => {
   it('are held to the limit, and nobody waits for them', async () => {
     const { shown, pass, paced } = world()
     for (const id of ['a', 'b', 'c']) await paced.react(thread('1'), ref(id), 'working')
+    await pass(0)
     expect(shown).toEqual(['0 a working'])
     await pass(5_000)
     expect(shown.map((one) => one.split(' ')[1])).toEqual(['a', 'b', 'c'])
@@ -77,6 +81,14 @@ describe('signs of life', () => {
     await paced.status(thread('1'), null)
     await pass(10_000)
     expect(shown[1]).toMatch(/ 1 null$/)
+  })
+
+  it('are gone when taking them away has resolved, where nothing has to wait for the limit', async () => {
+    const { shown, pass, paced } = world()
+    await paced.react(thread('1'), ref('a'), 'working')
+    await pass(5_000)
+    await paced.react(thread('1'), ref('a'), null)
+    expect(shown.at(-1)).toBe('5000 a null')
   })
 
   it('are not shown when they have become old news, until they are said again', async () => {
