@@ -4,16 +4,20 @@ import { knownSecrets } from './configSecrets.ts'
 import { auditLine } from './conversation/auditText.ts'
 import { RENDER_USAGE, renderedFile, renderOptions } from './renderCommand.ts'
 import { auditOf } from './session/approvalAudit.ts'
-import { openStore } from './session/openStore.ts'
+import { openRawStore, openStore } from './session/openStore.ts'
 import { messageOf, SetupError } from './shared/errors.ts'
 import { createLog } from './shared/log.ts'
+import { createProgress } from './shared/progress.ts'
 import { createRedactor } from './shared/redact.ts'
+import { exportStore, importStore, type TransferParts } from './transferCommands.ts'
 
 const USAGE = `Usage: toycoder [start]              start the bot with what is configured, and the local console
        toycoder audit [--json] [THREAD]
                                      who was asked, who decided what, and what came of it; beside a running bot, too
        toycoder render --platform slack|discord|html|text FILE
                                      the messages that a Markdown file (or -) would become, as JSON
+       toycoder export FILE          everything in the store, to a file; goes on where it was cut off
+       toycoder import FILE          such a file into the empty store that STORE_URL names; goes on likewise
        toycoder help                 show this
 
 Settings are environment variables, a .env file and toycoder.yml; .env.example and toycoder.example.yml show them all.
@@ -23,28 +27,32 @@ Settings are environment variables, a .env file and toycoder.yml; .env.example a
 const GRACE_MS = 6_000
 const LAST_RESORT_MS = 9_500
 
+type Command = (words: readonly string[]) => Promise<void>
+
 /** The command line. Exit codes: 0 ended as asked, 1 failed while running, 2 could not start with these settings. */
 export async function run(args: readonly string[]): Promise<void> {
-  const [command = 'start', ...rest] = args
-  if (command === 'help' || command === '--help' || command === '-h') {
-    process.stdout.write(USAGE)
-    return
-  }
-  if (command === 'render') return await render(rest)
-  const asked = command === 'audit' ? auditOptions(rest) : null
-  if (!asked && (command !== 'start' || rest.length > 0)) {
-    process.stderr.write(`toycoder: there is no command "${[command, ...rest].join(' ')}"\n${USAGE}`)
-    process.exitCode = 2
-    return
-  }
+  const [name = 'start', ...words] = args
+  const command = COMMANDS.get(name)
   try {
-    if (asked) await printAudit(asked)
-    else await start()
+    if (!command) throw new NotUnderstood()
+    await command(words)
   } catch (error) {
-    if (!(error instanceof SetupError)) throw error
-    process.stderr.write(`ToyCoder can't start:\n${problemLines(error)}`)
-    process.exit(2)
+    if (error instanceof NotUnderstood) {
+      process.stderr.write(`toycoder: there is no command "${[name, ...words].join(' ')}"\n${USAGE}`)
+      process.exitCode = 2
+    } else if (error instanceof SetupError) {
+      const what = name === 'start' ? "ToyCoder can't start" : `toycoder ${name}`
+      process.stderr.write(`${what}:\n${problemLines(error)}`)
+      process.exit(2)
+    } else throw error
   }
+}
+
+/** These words are no command of ours. */
+class NotUnderstood extends Error {}
+
+async function help(): Promise<void> {
+  process.stdout.write(USAGE)
 }
 
 function problemLines({ problems }: SetupError): string {
@@ -56,21 +64,14 @@ async function render(words: readonly string[]): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })
-  try {
-    const options = renderOptions(words)
-    process.stdout.write(options === 'help' ? RENDER_USAGE : await renderedFile(options, process.stdin))
-  } catch (error) {
-    if (!(error instanceof SetupError)) throw error
-    process.stderr.write(`toycoder render:\n${problemLines(error)}`)
-    process.exitCode = 2
-  }
+  const options = renderOptions(words)
+  process.stdout.write(options === 'help' ? RENDER_USAGE : await renderedFile(options, process.stdin))
 }
 
-/** `null` where the words are not understood. */
-function auditOptions(words: readonly string[]): { json: boolean; thread?: string } | null {
+async function audit(words: readonly string[]): Promise<void> {
   const [thread, ...more] = words.filter((word) => word !== '--json')
-  if (more.length > 0 || thread?.startsWith('-')) return null
-  return { json: words.includes('--json'), ...(thread !== undefined && { thread }) }
+  if (more.length > 0 || thread?.startsWith('-')) throw new NotUnderstood()
+  await printAudit({ json: words.includes('--json'), ...(thread !== undefined && { thread }) })
 }
 
 /** With `json` a line of JSON for each entry; secrets are masked in both forms. */
@@ -88,7 +89,32 @@ async function printAudit({ json, thread }: { json: boolean; thread?: string }):
   }
 }
 
-async function start(): Promise<void> {
+async function exportAll(words: readonly string[]): Promise<void> {
+  const path = onlyWord(words)
+  const entries = await exportStore(path, await transferParts('exported', true))
+  process.stderr.write(`${path} holds all ${entries} entries of the store.\n`)
+}
+
+async function importAll(words: readonly string[]): Promise<void> {
+  const { read, expired, found } = await importStore(onlyWord(words), await transferParts('written and checked', false))
+  const gone = expired > 0 ? `; the time of ${expired} was over` : ''
+  process.stderr.write(`The store holds ${found} entries, of ${read} in the file${gone}.\n`)
+}
+
+async function transferParts(label: string, readOnly: boolean): Promise<TransferParts> {
+  const config = loadConfig({ env: process.env, cwd: process.cwd() })
+  const adapter = await openRawStore(storeUrl(config), { log: createLog(config.logLevel), readOnly })
+  return { adapter, progress: (total) => createProgress({ label, total }) }
+}
+
+function onlyWord(words: readonly string[]): string {
+  const [word, ...more] = words
+  if (word === undefined || word.startsWith('-') || more.length > 0) throw new NotUnderstood()
+  return word
+}
+
+async function start(words: readonly string[]): Promise<void> {
+  if (words.length > 0) throw new NotUnderstood()
   const cwd = process.cwd()
   const config = loadConfig({ env: process.env, cwd })
   const log = createLog(config.logLevel)
@@ -118,3 +144,12 @@ function endOnSignal(stop: () => Promise<void>): { readonly begun: boolean } {
   process.on('SIGINT', end)
   return state
 }
+
+const COMMANDS = new Map<string, Command>([
+  ['start', start],
+  ['audit', audit],
+  ['export', exportAll],
+  ['import', importAll],
+  ['render', render],
+  ...['help', '--help', '-h'].map((name): [string, Command] => [name, help]),
+])

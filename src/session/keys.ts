@@ -48,6 +48,9 @@ export const timerKeys = {
   due: (thread: string, dueAt: number) => `timer/${padded(dueAt, 16)}/${part(thread)}`,
 }
 
+/** How far an import into this store has come. */
+export const importKey = 'import'
+
 export const parkedKeys = {
   all: 'parked/',
   thread: (thread: string) => `parked/${part(thread)}`,

@@ -24,10 +24,15 @@ export interface OpenStoreOptions {
  * Rejects with `SetupError` when the address is none of these, or what it names can't be used.
  */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
+  const { log = silentLog, timeoutMs = 5_000 } = options
+  return createKeyvStore(await openRawStore(url, options), { log, timeoutMs })
+}
+
+/** The same as texts, exactly as they are stored: for moving all of it. */
+export async function openRawStore(url: string, options: OpenStoreOptions = {}): Promise<StoreAdapter> {
   const { log = silentLog, timeoutMs = 5_000, namespace = 'toycoder' } = options
   if (!/^[a-z][a-z0-9_]{0,30}$/.test(namespace)) throw new RangeError(`"${namespace}" can't name a table`)
-  const adapter = await openAdapter(url, options.readOnly ?? false, { log, timeoutMs, namespace })
-  return createKeyvStore(adapter, { log, timeoutMs })
+  return openAdapter(url, options.readOnly ?? false, { log, timeoutMs, namespace })
 }
 
 /** The clients of servers are loaded only where one is used: they take a good part of the time of a start. */

@@ -81,8 +81,8 @@ export function sqliteAdapter(path: string): StoreAdapter {
 }
 
 /**
- * The same file for a look beside a process that holds it, which it does not disturb: reads see what is written, and writes
- * are refused. Rejects with `SetupError` where there is no such store.
+ * The same file for a look beside a process that holds it, which it does not disturb: reads see the store as it is at the
+ * first of them, and writes are refused. Rejects with `SetupError` where there is no such store.
  */
 export function sqliteReader(path: string): StoreAdapter {
   if (!existsSync(path)) {
@@ -93,6 +93,7 @@ export function sqliteReader(path: string): StoreAdapter {
   try {
     db = new DatabaseSync(path, { readOnly: true, timeout: 0 })
     if (Number(db.prepare('PRAGMA user_version').get()?.user_version) > SCHEMA_VERSION) throw newerFile(path)
+    db.exec('BEGIN')
   } catch (error) {
     throw error instanceof SetupError ? error : unusable(path, error)
   }
