@@ -25,7 +25,6 @@ import { createApprovals } from './session/approvals.ts'
 import { createFollowed } from './session/followed.ts'
 import { createInbox } from './session/inbox.ts'
 import { createMirrors } from './session/mirrors.ts'
-import { openStore } from './session/openStore.ts'
 import { createOutbox } from './session/outboxStore.ts'
 import { createResultKeeper } from './session/resultStore.ts'
 import { createEmbeddedScheduler } from './session/scheduler/embedded.ts'
@@ -42,6 +41,7 @@ import { startReport } from './startReport.ts'
 import { loadMcpTools } from './tool/mcpTools.ts'
 import { needsToken } from './web/door.ts'
 import { createWebServer } from './web/server.ts'
+import { openWholeStore } from './wholeStore.ts'
 
 export interface App {
   /** Resolves when everything that is on is connected, with the lines that say what is on. Rejects with a `SetupError`. */
@@ -61,7 +61,7 @@ const MCP_GRACE_MS = 800
 export async function createApp(config: Config, log: Log): Promise<App> {
   const workspaceWas = await ensureWorkspace(config.workspacePath)
   const redactor = createRedactor(knownSecrets(config))
-  const store = await openStore(storeUrl(config), { log })
+  const store = await openWholeStore(storeUrl(config), log)
   const models = await chooseModels(config, log)
   const mcp = await loadMcpTools({
     servers: config.mcpServers,

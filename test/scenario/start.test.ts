@@ -3,6 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { sqliteAdapter, sqliteReader } from '../../src/session/adapters/sqlite.ts'
+import { countEntries, importEntries } from '../../src/session/transfer.ts'
 import { startDiscordDouble } from '../doubles/discord/server.ts'
 import { startLlmDouble } from '../doubles/llm/server.ts'
 import { ALL_SCOPES, startSlackDouble } from '../doubles/slack/slackDouble.ts'
@@ -110,6 +112,34 @@ describe('the start of the program', () => {
     await fails({ STORE_URL: `postgres://127.0.0.1:${await closedPort()}/none` }, /STORE_URL/)
     await home.start()
     await fails({}, /STORE_URL|already/)
+  })
+
+  test('a store moves to another file, beside the running bot, and the bot starts on what was moved', async () => {
+    const program = await home.start()
+    const store = await sqliteReader(join(home.folder, 'data/toycoder.sqlite'))
+    const kept = await countEntries(store)
+    await store.disconnect()
+    const exported = await home.startAndEnd({}, ['export', 'all.jsonl'])
+    expect(exported.stderr).toMatch(/all\.jsonl holds all \d+ entries/)
+    expect(exported.code).toBe(0)
+    await program.stop()
+
+    const moved = { STORE_URL: 'sqlite:moved/store.sqlite' }
+    const imported = await home.startAndEnd(moved, ['import', 'all.jsonl'])
+    expect(imported.stderr).toMatch(/The store holds \d+ entries, of \d+ in the file/)
+    expect(imported.code).toBe(0)
+    expect(Number(/holds (\d+) entries/.exec(imported.stderr)?.[1])).toBeGreaterThanOrEqual(kept)
+    const again = await home.start(moved)
+    expect((await fetch(`${again.url}/readyz`)).status).toBe(200)
+  })
+
+  test('a store whose import was cut off is refused, with how to go on', async () => {
+    const path = join(home.folder, 'half.sqlite')
+    const adapter = await sqliteAdapter(path)
+    const none = (async function* () {})()
+    await importEntries(adapter, 'some-export', none, () => {})
+    await adapter.disconnect()
+    await fails({ STORE_URL: `sqlite:${path}` }, /import .*was not finished/, /toycoder import/)
   })
 
   test('a port that is taken', async () => {
