@@ -82,8 +82,17 @@ export function createInbox({ store, wake }: InboxParts): Inbox {
     return last === undefined ? floor : numberOf(last) + 1
   }
 
+  /** The highest floor that any run has set: a run that froze and sets a lower one later changes nothing. */
   async function floorOf(thread: string): Promise<number> {
-    return (await store.get<number>(threadKeys.floor(thread))) ?? 0
+    const last = (await listAll(store, threadKeys.floors(thread))).at(-1)
+    return last === undefined ? 0 : numberOf(last)
+  }
+
+  async function raiseFloor(thread: string, slot: number): Promise<void> {
+    if (slot <= (await floorOf(thread))) return
+    await store.set(threadKeys.floor(thread, slot), true)
+    const lower = (await listAll(store, threadKeys.floors(thread))).filter((key) => numberOf(key) < slot)
+    for (const key of lower) await store.delete(key)
   }
 
   async function slotKeys(thread: string, from: number): Promise<string[]> {
@@ -155,9 +164,7 @@ export function createInbox({ store, wake }: InboxParts): Inbox {
       const keys = (await slotKeys(thread, 0)).filter((key) => numberOf(key) < slot)
       if (keys.length === 0) return
       // The floor first: from then on nobody counts a slot below it as free.
-      await inTurn(`${thread}/floor`, async () => {
-        if (slot > (await floorOf(thread))) await store.set(threadKeys.floor(thread), slot)
-      })
+      await raiseFloor(thread, slot)
       for (const key of keys) await store.delete(key)
     },
 

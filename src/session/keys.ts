@@ -15,8 +15,9 @@ export const threadKeys = {
   record: (thread: string, seq: number) => `${root(thread)}record/${padded(seq)}`,
   slots: (thread: string) => `${root(thread)}slot/`,
   slot: (thread: string, slot: number) => `${root(thread)}slot/${padded(slot)}`,
-  /** No slot below this number is ever written or read again. */
-  floor: (thread: string) => `${root(thread)}floor`,
+  /** No slot below the highest of these numbers is ever written or read again. */
+  floors: (thread: string) => `${root(thread)}floor/`,
+  floor: (thread: string, slot: number) => `${root(thread)}floor/${padded(slot)}`,
   seen: (thread: string) => `${root(thread)}seen`,
 }
 
