@@ -5,15 +5,19 @@ import { auditLine } from './conversation/auditText.ts'
 import { RENDER_USAGE, renderedFile, renderOptions } from './renderCommand.ts'
 import { auditOf } from './session/approvalAudit.ts'
 import { openRawStore, openStore } from './session/openStore.ts'
+import type { Store } from './session/store.ts'
 import { messageOf, SetupError } from './shared/errors.ts'
 import { createLog } from './shared/log.ts'
 import { createProgress } from './shared/progress.ts'
-import { createRedactor } from './shared/redact.ts'
+import { createRedactor, type Redactor } from './shared/redact.ts'
+import { threadLines } from './threadsCommand.ts'
 import { exportStore, importStore, type TransferParts } from './transferCommands.ts'
 
 const USAGE = `Usage: toycoder [start]              start the bot with what is configured, and the local console
        toycoder audit [--json] [THREAD]
                                      who was asked, who decided what, and what came of it; beside a running bot, too
+       toycoder threads [--parked] [--json]
+                                     the threads and what they do; --parked: those whose runs failed again and again
        toycoder render --platform slack|discord|html|text FILE
                                      the messages that a Markdown file (or -) would become, as JSON
        toycoder export FILE          everything in the store, to a file; goes on where it was cut off
@@ -76,14 +80,28 @@ async function audit(words: readonly string[]): Promise<void> {
 
 /** With `json` a line of JSON for each entry; secrets are masked in both forms. */
 async function printAudit({ json, thread }: { json: boolean; thread?: string }): Promise<void> {
-  const config = loadConfig({ env: process.env, cwd: process.cwd() })
-  const store = await openStore(storeUrl(config), { log: createLog(config.logLevel), readOnly: true })
-  const redactor = createRedactor(knownSecrets(config))
-  try {
+  await lookInto(async (store, redactor) => {
     for await (const entry of auditOf(store, thread)) {
       const line = json ? redactor.text(JSON.stringify(entry)) : `${entry.thread}  ${auditLine(entry, redactor)}`
       process.stdout.write(`${line}\n`)
     }
+  })
+}
+
+async function threads(words: readonly string[]): Promise<void> {
+  if (words.some((word) => !['--parked', '--json'].includes(word))) throw new NotUnderstood()
+  const wanted = { json: words.includes('--json'), parkedOnly: words.includes('--parked') }
+  await lookInto(async (store, redactor) => {
+    for await (const line of threadLines(store, { ...wanted, redactor })) process.stdout.write(`${line}\n`)
+  })
+}
+
+/** A look into the store, also beside the bot that has it. */
+async function lookInto(look: (store: Store, redactor: Redactor) => Promise<void>): Promise<void> {
+  const config = loadConfig({ env: process.env, cwd: process.cwd() })
+  const store = await openStore(storeUrl(config), { log: createLog(config.logLevel), readOnly: true })
+  try {
+    await look(store, createRedactor(knownSecrets(config)))
   } finally {
     await store.close()
   }
@@ -150,6 +168,7 @@ const COMMANDS = new Map<string, Command>([
   ['audit', audit],
   ['export', exportAll],
   ['import', importAll],
+  ['threads', threads],
   ['render', render],
   ...['help', '--help', '-h'].map((name): [string, Command] => [name, help]),
 ])

@@ -200,7 +200,8 @@ export function createApprovals(store: Store, now: () => number = Date.now): App
         const { ask, decision } = await state(thread, callKey)
         if (ask && !decision) found.push(callKey)
         // An edited version waits for its successor, which needs the entry.
-        else if (ask && decision?.kind !== 'edited') await store.delete(keys[index]!)
+        // That it stays where it can't be deleted (a store that is only looked at) costs a look.
+        else if (ask && decision?.kind !== 'edited') await store.delete(keys[index]!).catch(() => {})
       }
       return found
     },

@@ -19,7 +19,7 @@ const LATEST = 8_640_000_000_000_000
 const PAGE = 100
 
 export function createRecency(store: Store, name: string): Recency {
-  const index = `recent/${name}/`
+  const index = indexOf(name)
   const lastTouch = (thread: string) => `touched/${name}/${thread}`
   const entry = (thread: string, at: number) => `${index}${padded(LATEST - at, 16)}/${thread}`
 
@@ -34,21 +34,35 @@ export function createRecency(store: Store, name: string): Recency {
     },
 
     async *newest() {
-      const seen = new Set<string>()
-      let after = index
-      for (;;) {
-        const keys = await store.list(index, { after, limit: PAGE })
-        for (const key of keys) {
-          const thread = key.slice(key.indexOf('/', index.length) + 1)
-          if (seen.has(thread)) await store.delete(key)
-          else {
-            seen.add(thread)
-            yield thread
-          }
-        }
-        if (keys.length < PAGE) return
-        after = keys[keys.length - 1]!
+      for await (const { thread, key, isOld } of entriesOf(store, name)) {
+        if (isOld) await store.delete(key)
+        else yield thread
       }
     },
   }
+}
+
+/** The same order for a store that is only looked at. */
+export async function* newestOf(store: Store, name: string): AsyncGenerator<string> {
+  for await (const { thread, isOld } of entriesOf(store, name)) if (!isOld) yield thread
+}
+
+async function* entriesOf(store: Store, name: string): AsyncGenerator<{ thread: string; key: string; isOld: boolean }> {
+  const index = indexOf(name)
+  const seen = new Set<string>()
+  let after = index
+  for (;;) {
+    const keys = await store.list(index, { after, limit: PAGE })
+    for (const key of keys) {
+      const thread = key.slice(key.indexOf('/', index.length) + 1)
+      yield { thread, key, isOld: seen.has(thread) }
+      seen.add(thread)
+    }
+    if (keys.length < PAGE) return
+    after = keys[keys.length - 1]!
+  }
+}
+
+function indexOf(name: string): string {
+  return `recent/${name}/`
 }
