@@ -14,10 +14,12 @@ import { tidyUp } from './delivery/leftovers.ts'
 import { withPacedSignals } from './delivery/pacedSignals.ts'
 import { createEngine } from './engine.ts'
 import { checkModelServer, chooseModels } from './models.ts'
+import { createOperatorSocket, operatorSocketPath } from './operatorSocket.ts'
 import { createConsolePlatform } from './platform/console/consolePlatform.ts'
 import { createDiscordPlatform } from './platform/discord/discordPlatform.ts'
 import type { ChatPlatform } from './platform/platform.ts'
 import { createSlackPlatform } from './platform/slack/slackPlatform.ts'
+import { freeThread } from './retryThread.ts'
 import { ensureWorkspace } from './sampleWorkspace.ts'
 import { createActivityLevels } from './session/activityLevels.ts'
 import { auditOf } from './session/approvalAudit.ts'
@@ -201,6 +203,10 @@ export async function createApp(config: Config, log: Log): Promise<App> {
     language: config.locale,
   })
 
+  const socketPath = operatorSocketPath(storeUrl(config))
+  const operator = { retry: (key: string) => freeThread(key, { store, retry: scheduler.retry }) }
+  const operatorSocket = socketPath === null ? null : createOperatorSocket({ path: socketPath, operator, log })
+
   async function ready() {
     const queue = await scheduler.health()
     const storing = await store.set('health/probe', Date.now()).then(
@@ -227,6 +233,7 @@ export async function createApp(config: Config, log: Log): Promise<App> {
       }
       await tidyUp(deliveryOf, { outbox, log })
       await scheduler.start(conversation, { concurrency: CONCURRENCY })
+      await operatorSocket?.start()
       const listening = await web.start()
       consoleUrl = listening.url
       return startReport(config, { ...listening, models, workspaceWas, mcp: mcp.status() })
@@ -244,7 +251,12 @@ export async function createApp(config: Config, log: Log): Promise<App> {
   async function close() {
     for (const scheduler of edits.values()) scheduler.stop()
     await cards.rest()
-    const ended = [web.stop(WEB_GRACE_MS), mcp.close(), ...running.map((platform) => platform.stop())]
+    const ended = [
+      web.stop(WEB_GRACE_MS),
+      operatorSocket?.stop(),
+      mcp.close(),
+      ...running.map((platform) => platform.stop()),
+    ]
     await Promise.allSettled(ended)
     await store.close()
   }

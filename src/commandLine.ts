@@ -3,6 +3,7 @@ import { loadConfig, storeUrl } from './config.ts'
 import { knownSecrets } from './configSecrets.ts'
 import { auditLine } from './conversation/auditText.ts'
 import { RENDER_USAGE, renderedFile, renderOptions } from './renderCommand.ts'
+import { retryThread } from './retryThread.ts'
 import { auditOf } from './session/approvalAudit.ts'
 import { openRawStore, openStore } from './session/openStore.ts'
 import type { Store } from './session/store.ts'
@@ -18,6 +19,8 @@ const USAGE = `Usage: toycoder [start]              start the bot with what is c
                                      who was asked, who decided what, and what came of it; beside a running bot, too
        toycoder threads [--parked] [--json]
                                      the threads and what they do; --parked: those whose runs failed again and again
+       toycoder threads --retry THREAD
+                                     gives a parked thread a fresh start; beside a running bot, too
        toycoder render --platform slack|discord|html|text FILE
                                      the messages that a Markdown file (or -) would become, as JSON
        toycoder export FILE          everything in the store, to a file; goes on where it was cut off
@@ -89,11 +92,23 @@ async function printAudit({ json, thread }: { json: boolean; thread?: string }):
 }
 
 async function threads(words: readonly string[]): Promise<void> {
+  const [first, ...more] = words
+  if (first === '--retry') return retry(onlyWord(more))
   if (words.some((word) => !['--parked', '--json'].includes(word))) throw new NotUnderstood()
   const wanted = { json: words.includes('--json'), parkedOnly: words.includes('--parked') }
   await lookInto(async (store, redactor) => {
     for await (const line of threadLines(store, { ...wanted, redactor })) process.stdout.write(`${line}\n`)
   })
+}
+
+async function retry(thread: string): Promise<void> {
+  const config = loadConfig({ env: process.env, cwd: process.cwd() })
+  const freed = await retryThread(thread, config, createLog(config.logLevel))
+  if (freed) process.stdout.write(`${thread} is free: what waits in it is tried again.\n`)
+  else {
+    process.stderr.write(`${thread} is not parked; toycoder threads --parked lists those that are.\n`)
+    process.exitCode = 1
+  }
 }
 
 /** A look into the store, also beside the bot that has it. */

@@ -1,0 +1,35 @@
+import { type Config, storeUrl } from './config.ts'
+import { operatorSocketPath, retryBySocket } from './operatorSocket.ts'
+import { parkedKeys } from './session/keys.ts'
+import { openStore } from './session/openStore.ts'
+import { createFailures } from './session/scheduler/failures.ts'
+import type { Store } from './session/store.ts'
+import type { Log } from './shared/log.ts'
+
+/** Frees a parked thread by `retry`; false, with nothing done: it is not parked. */
+export async function freeThread(
+  threadKey: string,
+  { store, retry }: { store: Store; retry: (threadKey: string) => Promise<void> },
+): Promise<boolean> {
+  if ((await store.get(parkedKeys.thread(threadKey))) === undefined) return false
+  await retry(threadKey)
+  return true
+}
+
+/**
+ * `toycoder threads --retry`: through the bot that runs on the same file, else in the store itself, whose open work the
+ * next start or sweep finds. False: the thread is not parked. Rejects with `SetupError` as `openStore` does.
+ */
+export async function retryThread(threadKey: string, config: Config, log: Log): Promise<boolean> {
+  const socket = operatorSocketPath(storeUrl(config))
+  const freed = socket === null ? null : await retryBySocket(socket, threadKey)
+  if (freed !== null) return freed
+  const store = await openStore(storeUrl(config), { log })
+  try {
+    const failures = createFailures({ store, now: Date.now })
+    await failures.load()
+    return await freeThread(threadKey, { store, retry: (key) => failures.unpark(key, 0) })
+  } finally {
+    await store.close()
+  }
+}
