@@ -90,9 +90,9 @@ export async function postgresAdapter(
     },
     async list({ from, exclusive, below }, limit) {
       const { rows } = await pool.query<{ key: string }>(
-        `SELECT key FROM ${table} WHERE key ${exclusive ? '>' : '>='} $1 AND ($2::text IS NULL OR key < $2)
-         AND (expires IS NULL OR expires > $3) ORDER BY key LIMIT $4`,
-        [from, below ?? null, Date.now(), limit],
+        `SELECT key FROM ${table} WHERE key ${exclusive ? '>' : '>='} $1 ${below === undefined ? '' : 'AND key < $4'}
+         AND (expires IS NULL OR expires > $2) ORDER BY key LIMIT $3`,
+        [from, Date.now(), limit, ...(below === undefined ? [] : [below])],
       )
       return rows.map(({ key }) => key)
     },

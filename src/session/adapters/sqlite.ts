@@ -3,7 +3,8 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { messageOf, SetupError } from '../../shared/errors.ts'
-import type { StoreAdapter } from './adapter.ts'
+import type { KeyRange, StoreAdapter } from './adapter.ts'
+import { createTurns } from './turns.ts'
 
 /** Grows when the tables change; a file of a newer version is refused instead of being misread. */
 const SCHEMA_VERSION = 1
@@ -19,8 +20,8 @@ const PURGE_EVERY_MS = 10 * 60_000
 
 /**
  * One SQLite file for one process. WAL with `synchronous=FULL`: what was reported as written survives a power cut, for
- * about 0.2 ms per write (measured). The calls are synchronous inside, which costs the event loop less than a thread would;
- * what would block it is waiting for a lock, so SQLite's own waiting is off and a busy file is tried again from here.
+ * about 0.2 ms per write (measured). The calls are synchronous inside, which costs the event loop less than a thread would,
+ * and take turns with everything else on it; what would block it is waiting for a lock, so SQLite's own waiting is off and a busy file is tried again from here.
  *
  * Rejects with `SetupError` when the folder or file can't be used, or another process holds the store.
  */
@@ -35,6 +36,7 @@ export function sqliteAdapter(path: string): StoreAdapter {
   }
 
   const { read, list } = readsOf(db)
+  const call = createCalls()
   const setRow = db.prepare(
     `INSERT INTO entry (key, expires, value) VALUES (?, ?, ?)
      ON CONFLICT (key) DO UPDATE SET expires = excluded.expires, value = excluded.value`,
@@ -57,21 +59,20 @@ export function sqliteAdapter(path: string): StoreAdapter {
 
   return {
     capabilities: { expires: true },
-    get: (key) => whileBusy(() => read(key)),
-    getMany: (keys) => whileBusy(() => keys.map(read)),
+    get: (key) => call(() => read(key)),
+    getMany: (keys) => call(() => keys.map(read)),
     set: (key, value, expires) =>
-      whileBusy(() => {
+      call(() => {
         setRow.run(key, expires ?? null, value)
         return true
       }),
-    putIfAbsent: (key, value, expires) =>
-      whileBusy(() => putRow.run(key, expires ?? null, value, Date.now()).changes === 1),
+    putIfAbsent: (key, value, expires) => call(() => putRow.run(key, expires ?? null, value, Date.now()).changes === 1),
     delete: (key) =>
-      whileBusy(() => {
+      call(() => {
         deleteRow.run(key)
         return true
       }),
-    list: (range, limit) => whileBusy(() => list(range, limit)),
+    list: (range, limit) => call(() => list(range, limit)),
     async disconnect() {
       clearInterval(purge)
       if (db.isOpen) db.close()
@@ -98,12 +99,13 @@ export function sqliteReader(path: string): StoreAdapter {
     throw error instanceof SetupError ? error : unusable(path, error)
   }
   const { read, list } = readsOf(db)
+  const call = createCalls()
   const refuse = () => Promise.reject(new Error('the store was opened for reading only'))
   return {
     capabilities: { expires: true },
-    get: (key) => whileBusy(() => read(key)),
-    getMany: (keys) => whileBusy(() => keys.map(read)),
-    list: (range, limit) => whileBusy(() => list(range, limit)),
+    get: (key) => call(() => read(key)),
+    getMany: (keys) => call(() => keys.map(read)),
+    list: (range, limit) => call(() => list(range, limit)),
     ...{ set: refuse, putIfAbsent: refuse, delete: refuse },
     async disconnect() {
       if (db.isOpen) db.close()
@@ -114,17 +116,24 @@ export function sqliteReader(path: string): StoreAdapter {
 /** What reading takes; entries whose time is over are not there. */
 function readsOf(db: DatabaseSync) {
   const getRow = db.prepare('SELECT value FROM entry WHERE key = ? AND (expires IS NULL OR expires > ?)')
-  const listRows = db.prepare(
-    `SELECT key FROM entry WHERE key >= ?1 AND (?2 = 0 OR key > ?1) AND (?3 IS NULL OR key < ?3)
-     AND (expires IS NULL OR expires > ?4) ORDER BY key LIMIT ?5`,
-  )
+  // A statement of its own for each: with an end that may be null, SQLite would read on to the end of the table.
+  const selecting = (end: string) =>
+    db.prepare(
+      `SELECT key FROM entry WHERE key >= ?1 AND (?2 = 0 OR key > ?1) ${end}
+       AND (expires IS NULL OR expires > ?3) ORDER BY key LIMIT ?4`,
+    )
+  const listToEnd = selecting('')
+  const listBelow = selecting('AND key < ?5')
   return {
     read(key: string): string | undefined {
       const row = getRow.get(key, Date.now())
       return row === undefined ? undefined : String(row.value)
     },
-    list: ({ from, exclusive, below }: Parameters<StoreAdapter['list']>[0], limit: number): string[] =>
-      listRows.all(from, exclusive ? 1 : 0, below ?? null, Date.now(), limit).map((row) => String(row.key)),
+    list({ from, exclusive, below }: KeyRange, limit: number): string[] {
+      const given = [from, exclusive ? 1 : 0, Date.now(), limit]
+      const rows = below === undefined ? listToEnd.all(...given) : listBelow.all(...given, below)
+      return rows.map((row) => String(row.key))
+    },
   }
 }
 
@@ -180,15 +189,21 @@ function makeFolder(path: string): void {
   }
 }
 
-async function whileBusy<T>(run: () => T): Promise<T> {
-  const giveUpAt = performance.now() + BUSY_FOR_MS
-  for (;;) {
-    try {
-      return run()
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > giveUpAt) throw error
+/** Runs a call in its turn, and again for a while where the file is busy. */
+type Calls = <T>(run: () => T) => Promise<T>
+
+function createCalls(): Calls {
+  const turns = createTurns()
+  return async (run) => {
+    const giveUpAt = performance.now() + BUSY_FOR_MS
+    for (;;) {
+      try {
+        return await turns(run)
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > giveUpAt) throw error
+      }
+      await pause(BUSY_PAUSE_MS)
     }
-    await pause(BUSY_PAUSE_MS)
   }
 }
 
