@@ -93,6 +93,65 @@ describe('the Slack double', () => {
     expect(slack.thread('C0DEV', ts)[0]).not.toHaveProperty('blocks')
   })
 
+  describe('cards of tasks and plans', () => {
+    const task = (extra: Fields = {}) => ({
+      type: 'task_card',
+      task_id: 't',
+      title: 'Read',
+      status: 'complete',
+      ...extra,
+    })
+    const rich = (text: string) => ({
+      type: 'rich_text',
+      elements: [{ type: 'rich_text_preformatted', elements: [{ type: 'text', text }] }],
+    })
+
+    test('stand in messages, with the words of all their parts', async () => {
+      const output = rich('<!channel> & so on')
+      const blocks = [
+        { type: 'plan', title: 'Two', tasks: [task({ output }), task({ task_id: 'u', status: 'pending' })] },
+      ]
+      const { ts } = (await post({ text: 'x', blocks })) as { ts: string }
+      expect(slack.threadText('C0DEV', ts)).toBe('toycoder: Two\n✓ Read\n<!channel> & so on\n○ Read')
+      expect(slack.renderThreadHtml('C0DEV', ts)).toContain('<pre>&lt;!channel&gt; &amp; so on</pre>')
+      expect(slack.world.notified).toEqual([])
+    })
+
+    test('are refused where they are not as Slack documents them', async () => {
+      const plan = (tasks: Fields[], extra: Fields = {}) => ({ type: 'plan', title: 'All', tasks, ...extra })
+      const refused: Fields[][] = [
+        [task({ task_id: '' })],
+        [task({ title: '' })],
+        [task({ title: { type: 'plain_text', text: 'Read' } })],
+        [task({ title: 'x'.repeat(257) })],
+        [task({ status: 'completed' })],
+        [task({ status: 'pending' })],
+        [task({ output: 'words' })],
+        [task({ details: rich('') })],
+        [task({ sources: [{ type: 'text', text: 'x' }] })],
+        [task({ colour: 'red' })],
+        [plan([])],
+        [plan([task(), task()])],
+        [plan([task({ type: 'section' })])],
+        [plan(Array.from({ length: 51 }, (_, n) => task({ task_id: `t${n}` })))],
+        [plan([task()], { title: '' })],
+        [task(), plan([task()])],
+      ]
+      for (const blocks of refused)
+        expect(await post({ blocks }), JSON.stringify(blocks).slice(0, 90)).toMatchObject({ error: 'invalid_blocks' })
+      expect(await post({ blocks: [task({ title: '<!here>' })] })).toMatchObject({ ok: true })
+      expect(slack.world.notified).toMatchObject([{ who: 'everyone' }])
+    })
+
+    test('are refused where this workspace does not take them', async () => {
+      slack.world.refusedBlocks.add('task_card')
+      expect(await post({ blocks: [task()] })).toMatchObject({
+        error: 'invalid_blocks',
+        errors: ['unsupported type: task_card [json-pointer:/blocks/0]'],
+      })
+    })
+  })
+
   test('pages a thread from its root on, within bounds', async () => {
     const root = slack.say('U0ANNA', 'C0DEV', 'root')
     const replies = Array.from({ length: 5 }, (_, n) => slack.say('U0BEN', 'C0DEV', `r${n}`, { threadTs: root }))

@@ -6,6 +6,12 @@ const MARKDOWN_CHARACTERS = 12_000
 /** Undocumented; reported by several apps. */
 const ALL_CHARACTERS = 13_200
 
+const TASK_FIELDS = ['task_id', 'title', 'status', 'details', 'output', 'sources']
+const TASK_STATES = ['in_progress', 'complete', 'error']
+/** Documented for chunks of a stream only; taken for blocks, too, so that nobody relies on more. */
+const TASK_TITLE = 256
+const TASKS_PER_PLAN = 50
+
 /** Fields that Slack takes for each block; anything else is a mistake of ours. */
 const BLOCK_FIELDS: Record<string, string[]> = {
   section: ['text', 'fields', 'accessory', 'expand'],
@@ -17,11 +23,13 @@ const BLOCK_FIELDS: Record<string, string[]> = {
   rich_text: ['elements'],
   table: ['rows', 'column_settings'],
   image: ['image_url', 'slack_file', 'alt_text', 'title'],
+  task_card: TASK_FIELDS,
+  plan: ['title', 'tasks'],
 }
 const BUTTON_FIELDS = ['type', 'text', 'action_id', 'value', 'url', 'style', 'confirm', 'accessibility_label']
 
-/** Refuses what Slack documents as refused, with its pointer to the place. */
-export function checkBlocks(blocks: unknown): asserts blocks is Fields[] {
+/** Refuses what Slack documents as refused, with its pointer to the place; also what this workspace does not take. */
+export function checkBlocks(blocks: unknown, refused?: ReadonlySet<unknown>): asserts blocks is Fields[] {
   if (!Array.isArray(blocks)) throw new Refusal('invalid_blocks_format')
   if (blocks.length > 50) refuse('no more than 50 items allowed', '/blocks')
   const ids = new Set<string>()
@@ -30,7 +38,7 @@ export function checkBlocks(blocks: unknown): asserts blocks is Fields[] {
   blocks.forEach((block: Fields, index) => {
     const at = `/blocks/${index}`
     const allowed = BLOCK_FIELDS[String(block.type)]
-    if (!allowed) refuse(`unsupported type: ${block.type}`, at)
+    if (!allowed || refused?.has(block.type)) refuse(`unsupported type: ${block.type}`, at)
     for (const key of Object.keys(block)) {
       if (key !== 'type' && key !== 'block_id' && !allowed.includes(key)) refuse(`unknown field: ${key}`, at)
     }
@@ -47,6 +55,8 @@ export function checkBlocks(blocks: unknown): asserts blocks is Fields[] {
     }
     checkBlock(block, at)
   })
+  const types = new Set(blocks.map(({ type }: Fields) => type))
+  if (types.has('plan') && types.has('task_card')) refuse('task_card next to a plan', '/blocks')
   if (all > ALL_CHARACTERS + blocks.length * 60) throw new Refusal('msg_blocks_too_long')
 }
 
@@ -80,7 +90,56 @@ export function checkBlock(block: Fields, at: string): void {
       if (JSON.stringify(rows.map((row) => row.map((cell) => (cell as Fields).text))).length > 10_000) {
         refuse('must be less than 10001 characters', `${at}/rows`)
       }
+      return
     }
+    case 'task_card':
+      checkTask(block, TASK_STATES, at)
+      return
+    case 'plan': {
+      checkTitle(block.title, `${at}/title`)
+      const tasks = block.tasks as Fields[]
+      if (!Array.isArray(tasks) || !tasks.length || tasks.length > TASKS_PER_PLAN) {
+        refuse(`1 to ${TASKS_PER_PLAN} tasks`, `${at}/tasks`)
+      }
+      for (const [index, task] of tasks.entries()) checkTask(task, ['pending', ...TASK_STATES], `${at}/tasks/${index}`)
+      if (new Set(tasks.map(({ task_id: id }) => id)).size < tasks.length) refuse('repeated task_id', `${at}/tasks`)
+    }
+  }
+}
+
+function checkTask(task: Fields, states: string[], at: string): void {
+  if (task.type !== 'task_card') refuse('must be a task_card', at)
+  for (const key of Object.keys(task)) {
+    if (key !== 'type' && key !== 'block_id' && !TASK_FIELDS.includes(key)) refuse(`unknown field: ${key}`, at)
+  }
+  const { task_id: id, status } = task
+  if (typeof id !== 'string' || id === '' || id.length > 255) refuse('invalid task_id', `${at}/task_id`)
+  if (!states.includes(String(status))) refuse('invalid status', `${at}/status`)
+  checkTitle(task.title, `${at}/title`)
+  for (const name of ['details', 'output']) {
+    if (task[name] !== undefined) checkRichText(task[name] as Fields, `${at}/${name}`)
+  }
+  const sources = (task.sources ?? []) as Fields[]
+  if (!Array.isArray(sources) || sources.some(({ type, url, text }) => type !== 'url' || !url || !text)) {
+    refuse('must be url sources', `${at}/sources`)
+  }
+}
+
+/** Titles are strings and no text objects. */
+function checkTitle(title: unknown, at: string): void {
+  if (typeof title !== 'string' || title === '') refuse('must be a non-empty string', at)
+  if (title.length > TASK_TITLE) refuse(`must be less than ${TASK_TITLE + 1} characters`, at)
+}
+
+const RICH_PARTS = ['rich_text_section', 'rich_text_preformatted', 'rich_text_quote', 'rich_text_list']
+
+function checkRichText(rich: Fields, at: string): void {
+  const parts = rich?.elements as Fields[] | undefined
+  if (rich?.type !== 'rich_text' || !Array.isArray(parts) || !parts.length) refuse('must be a rich_text', at)
+  for (const { type, elements } of parts) {
+    const inner = elements as Fields[]
+    if (!RICH_PARTS.includes(String(type)) || !Array.isArray(inner) || !inner.length) refuse('invalid rich_text', at)
+    if (inner.some((one) => one.type === 'text' && !one.text)) refuse('must be a non-empty string', at)
   }
 }
 

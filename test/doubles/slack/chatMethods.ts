@@ -24,7 +24,7 @@ export const chatMethods: Methods = {
       const channel = writableChannel(world, required(args, 'channel'))
       const threadTs = text(args, 'thread_ts')
       if (threadTs) checkThread(channel, threadTs)
-      const content = contentOf(args, 40_000)
+      const content = contentOf(args, 40_000, world)
       const message = world.post(channel, {
         user: world.app.botUserId,
         botId: world.app.botId,
@@ -45,7 +45,7 @@ export const chatMethods: Methods = {
       const channel = visibleChannel(world, required(args, 'channel'))
       const message = ownMessage(world, channel, required(args, 'ts'), 'cant_update_message')
       if (isStreaming(world, message)) throw new Refusal('streaming_state_conflict')
-      const content = contentOf(args, 4_000)
+      const content = contentOf(args, 4_000, world)
       delete message.stream
       // Text without blocks takes the old blocks away; metadata stays unless given.
       world.change(
@@ -83,7 +83,7 @@ export const chatMethods: Methods = {
       const channel = writableChannel(world, required(args, 'channel'))
       const user = required(args, 'user')
       if (!channel.members.has(user)) throw new Refusal('user_not_in_channel')
-      const { text: body, blocks } = contentOf(args, 40_000)
+      const { text: body, blocks } = contentOf(args, 40_000, world)
       const threadTs = text(args, 'thread_ts')
       const ts = world.nextTs()
       world.ephemerals.push({
@@ -145,7 +145,7 @@ function ownMessage(world: World, channel: SlackChannel, ts: string, otherwise: 
   return message
 }
 
-function contentOf(args: Fields, longestText: number): { text: string; blocks?: Fields[] } {
+function contentOf(args: Fields, longestText: number, world: World): { text: string; blocks?: Fields[] } {
   const plain = text(args, 'text') ?? ''
   const markdown = text(args, 'markdown_text')
   const blocks = args.blocks
@@ -155,7 +155,7 @@ function contentOf(args: Fields, longestText: number): { text: string; blocks?: 
     return { text: markdown, blocks: [{ type: 'markdown', text: markdown }] }
   }
   if (longestText < 40_000 && plain.length > longestText) throw new Refusal('msg_too_long')
-  if (blocks !== undefined) checkBlocks(blocks)
+  if (blocks !== undefined) checkBlocks(blocks, world.refusedBlocks)
   if (!plain && !(blocks as Fields[] | undefined)?.length && !args.attachments) throw new Refusal('no_text')
   return { text: plain, ...(blocks ? { blocks: blocks as Fields[] } : {}) }
 }

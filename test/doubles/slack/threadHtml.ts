@@ -73,7 +73,16 @@ function blockHtml(world: World, block: Fields): string {
     })
     return `<p class="buttons">${buttons.join(' ')}</p>`
   }
+  if (block.type === 'plan') {
+    const tasks = (block.tasks as Fields[]).map((task) => blockHtml(world, task))
+    return `<div class="plan"><b>${escapeText(String(block.title))}</b>${tasks.join('')}</div>`
+  }
   const text = plain(world, blockText(block))
+  if (block.type === 'task_card') {
+    const [title = '', ...lines] = text.split('\n')
+    const unfolded = lines.length > 0 ? `<pre>${escapeText(lines.join('\n'))}</pre>` : ''
+    return `<div class="task"><b>${escapeText(title)}</b>${unfolded}</div>`
+  }
   if (block.type === 'context') return `<p class="small">${escapeText(text)}</p>`
   return `<div class="text">${markdownHtml(text)}</div>`
 }
@@ -129,6 +138,7 @@ table{border-collapse:collapse;margin:4px 0}th,td{border:1px solid #ddd;padding:
 .reaction{border:1px solid #ddd;border-radius:12px;padding:1px 8px;font-size:12px;background:#f8f8f8}.buttons{margin:6px 0 0}button{font:700 13px Lato,Arial,sans-serif;border:1px solid #bbb;border-radius:4px;background:#fff;padding:5px 12px}
 button.primary{background:#007a5a;border-color:#007a5a;color:#fff}button.danger{border-color:#e01e5a;color:#e01e5a}
 .buttons{display:flex;flex-wrap:wrap;gap:8px}article.alone{flex-wrap:wrap;background:#f8f8f8}article.alone>.small{flex:0 0 100%;margin:0 0 -4px 46px}
+.task,.plan{border:1px solid #ddd;border-radius:8px;padding:6px 12px;margin:4px 0}.plan .task{border:0;padding:2px 0}
 .shade{position:fixed;inset:0;background:#0006;display:grid;place-items:center}.modal{background:#fff;border-radius:8px;padding:8px 24px 20px;width:480px}
 .modal label{display:block;font-weight:700;margin-top:12px}.modal label i{font-weight:400;color:#616061}.modal .buttons{justify-content:flex-end;margin-top:20px}
 textarea,input{display:block;box-sizing:border-box;width:100%;font:15px/1.46 Lato,Arial,sans-serif;border:1px solid #bbb;border-radius:4px;padding:8px 12px}.error{color:#e01e5a;margin:4px 0 0}

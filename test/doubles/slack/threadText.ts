@@ -57,10 +57,18 @@ export function blockText(block: Fields): string {
       return (block.elements as Fields[]).map((element) => textOf(element)).join(' ')
     case 'divider':
       return '---'
+    case 'task_card':
+      return [`${TASK_SIGNS[String(block.status)]} ${block.title}`, textOf(block.details), textOf(block.output)]
+        .filter(Boolean)
+        .join('\n')
+    case 'plan':
+      return [String(block.title), ...(block.tasks as Fields[]).map(blockText)].join('\n')
     default:
       return textOf(block)
   }
 }
+
+const TASK_SIGNS: Record<string, string> = { pending: '○', in_progress: '◌', complete: '✓', error: '✗' }
 
 export function buttonsOf(blocks: Fields[] = []): Fields[] {
   return blocks.flatMap((block, index) => {

@@ -101,6 +101,8 @@ export interface World {
   readonly sessions: Map<string, string>
   /** Whether the app is declared as an agent, and subscribed to `agent_session_stopped`. */
   readonly agent: { isDeclared: boolean; hearsStop: boolean }
+  /** Types of blocks that this app may not use here, although Slack documents them. */
+  readonly refusedBlocks: Set<string>
   /** Milliseconds on a clock that tests can put forward. */
   now(): number
   /** Lets so many milliseconds pass for streams. */
@@ -137,6 +139,7 @@ export function createWorld(app: AppIdentity): World {
     statuses: new Map(),
     sessions: new Map(),
     agent: { isDeclared: true, hearsStop: true },
+    refusedBlocks: new Set(),
     now: () => performance.now() + passed,
     passTime(ms) {
       passed += ms
@@ -311,7 +314,7 @@ export function textsIn(value: unknown): string[] {
   // Text elements of rich text are literal.
   if (fields.type === 'text' || fields.type === 'raw_text') return []
   return Object.entries(fields).flatMap(([key, inner]) =>
-    key === 'text' && typeof inner === 'string' ? [inner] : textsIn(inner),
+    (key === 'text' || key === 'title') && typeof inner === 'string' ? [inner] : textsIn(inner),
   )
 }
 
