@@ -1,5 +1,6 @@
 import type { MessageBody } from '../platform/platform.ts'
 import type { ThreadRef } from '../shared/thread.ts'
+import type { ShownCall } from './activity.ts'
 import type { EditScheduler } from './editScheduler.ts'
 import type { LiveMessage } from './liveMessage.ts'
 import type { Outbox } from './outbox.ts'
@@ -19,9 +20,9 @@ const ENDING = ' '.repeat(20)
  */
 export interface CallGroups {
   /** A call begins. Resolves when its own reply is there, or when it is taken into a group, whose reply comes later. */
-  begin(callKey: string, line: string): Promise<void>
-  /** A call has ended; `whole` is what its own reply would say. True when it is shown in a group. */
-  end(callKey: string, line: string, whole: string, failed: boolean): Promise<boolean>
+  begin(callKey: string, call: ShownCall): Promise<void>
+  /** A call has ended. True when it is shown in a group. */
+  end(callKey: string, call: ShownCall): Promise<boolean>
   /** What comes next stands below: calls that follow make a group of their own. */
   cut(): void
   /** Resolves when all groups that were cut off and whose calls have ended are shown, or have failed; never rejects. */
@@ -36,23 +37,17 @@ export interface CallGroupParts {
   outbox: Outbox
   single(key: string): LiveMessage
   fits(markdown: string): boolean
-  body(markdown: string, state: 'running' | 'done' | 'failed'): MessageBody
+  body(markdown: string, calls: readonly ShownCall[]): MessageBody
   quietly(what: string, task: () => Promise<unknown>): Promise<void>
 }
 
 /** A line break within a paragraph. */
 const BREAK = '  \n'
 
-interface Call {
-  line: string
-  /** `null` while it runs. */
-  ended: { whole: string; failed: boolean } | null
-}
-
 interface Group {
   /** The call under whose key the message stands. */
   host: string
-  calls: Map<string, Call>
+  calls: Map<string, ShownCall>
   /** Nothing is added any more. */
   isCut: boolean
 }
@@ -66,15 +61,15 @@ export function createCallGroups(parts: CallGroupParts): CallGroups {
   let waiting = 0
   let turn: Promise<unknown> = Promise.resolve()
 
-  async function groupFor(callKey: string, line: string): Promise<Group | null> {
+  async function groupFor(callKey: string, call: ShownCall): Promise<Group | null> {
     // A process before this one has shown it already.
     if (await outbox.find(`${base}/${callKey}`)) return null
     const waitMs = edits.waitMs({ method: 'post', thread, urgency: 'activity' })
     const isShort = waitMs > LONGEST_WAIT_MS || waiting >= MOST_WAITING
-    if (group && (!isShort || group.calls.size >= MOST_CALLS || !fits(linesOf(group, line)))) cut()
+    if (group && (!isShort || group.calls.size >= MOST_CALLS || !fits(linesOf(group, call.line)))) cut()
     if (!isShort) return null
     group ??= { host: callKey, calls: new Map(), isCut: false }
-    group.calls.set(callKey, { line, ended: null })
+    group.calls.set(callKey, call)
     draw(group)
     return group
   }
@@ -85,13 +80,8 @@ export function createCallGroups(parts: CallGroupParts): CallGroups {
 
   function bodyOf({ calls }: Group): MessageBody {
     const all = [...calls.values()]
-    const state = all.some(({ ended }) => !ended)
-      ? 'running'
-      : all.some(({ ended }) => ended?.failed)
-        ? 'failed'
-        : 'done'
-    const alone = all.length === 1 ? all[0]!.ended?.whole : undefined
-    return body(alone ?? all.map(({ line }) => line).join(BREAK), state)
+    const alone = all.length === 1 && isEnded(all[0]!) ? all[0]!.whole : undefined
+    return body(alone ?? all.map(({ line }) => line).join(BREAK), all)
   }
 
   /** The lines of a group at their longest, with one more. */
@@ -108,7 +98,7 @@ export function createCallGroups(parts: CallGroupParts): CallGroups {
 
   /** The last state of a group stands when nothing is added any more and all of its calls have ended. */
   function finish(done: Group): void {
-    if (!done.isCut || [...done.calls.values()].some(({ ended }) => !ended)) return
+    if (!done.isCut || ![...done.calls.values()].every(isEnded)) return
     const shown = quietly('a group of calls', async () => {
       const ref = await single(done.host).settle(bodyOf(done))
       // After a restart none of them gets a reply of its own as well.
@@ -125,15 +115,15 @@ export function createCallGroups(parts: CallGroupParts): CallGroups {
   }
 
   return {
-    async begin(callKey, line) {
+    async begin(callKey, call) {
       let ownReply: Promise<unknown> | null = null
       // One after another: each has to know how many wait before it.
       const found = turn.then(async () => {
-        const joined = await groupFor(callKey, line)
+        const joined = await groupFor(callKey, call)
         if (joined) return joined
         waiting++
         ownReply = single(callKey)
-          .ensure(body(line, 'running'))
+          .ensure(body(call.line, [call]))
           .finally(() => waiting--)
         // Awaited below; a failure before that must not count as unhandled.
         ownReply.catch(() => {})
@@ -144,11 +134,11 @@ export function createCallGroups(parts: CallGroupParts): CallGroups {
       await found
       await ownReply
     },
-    async end(callKey, line, whole, failed) {
+    async end(callKey, call) {
       const found = await begun.get(callKey)?.catch(() => null)
       begun.delete(callKey)
       if (!found) return false
-      found.calls.set(callKey, { line, ended: { whole, failed } })
+      found.calls.set(callKey, call)
       draw(found)
       finish(found)
       return true
@@ -158,4 +148,8 @@ export function createCallGroups(parts: CallGroupParts): CallGroups {
       await Promise.all(closing)
     },
   }
+}
+
+function isEnded({ task }: ShownCall): boolean {
+  return task.state !== 'running'
 }

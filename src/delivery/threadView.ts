@@ -4,7 +4,7 @@ import { messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import { type MessageRef, type ThreadRef, threadKey } from '../shared/thread.ts'
 import type { Wording } from '../shared/wording/wording.ts'
-import { callLine, resultText } from './activity.ts'
+import { endedCall, runningCall, type ShownCall, taskOrGroup } from './activity.ts'
 import { createCallGroups } from './callGroups.ts'
 import type { EditScheduler } from './editScheduler.ts'
 import { createLiveMessage, type LiveMessage, type LiveMessageParts } from './liveMessage.ts'
@@ -142,10 +142,12 @@ export function openThreadView(options: ThreadViewOptions): ThreadView {
     }
   }
 
-  function activityBody(markdown: string, state: 'running' | 'done' | 'failed'): MessageBody {
+  function activityBody(markdown: string, calls: readonly ShownCall[]): MessageBody {
     // What is sent fits by itself; a platform with smaller messages gets the beginning.
     const [first = ''] = splitMarkdown(markdown, { limit: platform.limits.text, size: (text) => platform.size(text) })
-    return { markdown: first, kind: 'activity', state }
+    const states = calls.map(({ task }) => task.state)
+    const state = (['running', 'failed'] as const).find((one) => states.includes(one)) ?? 'done'
+    return { markdown: first, kind: 'activity', state, task: taskOrGroup(calls, wording) }
   }
 
   const fits = (markdown: string) => platform.size(markdown) <= platform.limits.text
@@ -192,18 +194,15 @@ export function openThreadView(options: ThreadViewOptions): ThreadView {
     },
     async toolCall(callKey, name, args) {
       if (activity === 'off') return
-      const line = wording.toolRunning(callLine(name, args))
-      await quietly('a tool call', () => groups.begin(callKey, line))
+      const call = runningCall(callKey, name, args, activity === 'full', wording)
+      await quietly('a tool call', () => groups.begin(callKey, call))
     },
     async toolResult(callKey, name, args, observation, failed) {
       if (activity === 'off') return
-      const call = callLine(name, args)
-      const [line, whole] = ['', activity === 'full' ? observation : ''].map((shown) =>
-        resultText(call, shown, failed, wording),
-      ) as [string, string]
+      const call = endedCall({ id: callKey, name, args, observation, failed }, activity === 'full', wording)
       await quietly('the result of a tool', async () => {
-        if (await groups.end(callKey, line, whole, failed)) return
-        await single(callKey).settle(activityBody(whole, failed ? 'failed' : 'done'))
+        if (await groups.end(callKey, call)) return
+        await single(callKey).settle(activityBody(call.whole, [call]))
       })
     },
     async callsShown() {

@@ -4,6 +4,7 @@
  *
  * Every failing call rejects with a `PlatformError` (shared/errors.ts) whose `kind` tells the caller what to do.
  */
+import type { Task, TaskGroup } from '../shared/task.ts'
 import type { MessageRef, Person, PlatformName, ThreadRef } from '../shared/thread.ts'
 
 export interface ChatPlatform {
@@ -158,6 +159,8 @@ export interface MessageBody {
   live?: boolean
   /** For `activity`: how the call stands, for platforms that show it as more than text. Default `done`. */
   state?: 'running' | 'done' | 'failed'
+  /** For `activity`: what the text says, in parts, and more of it where there is room. */
+  task?: Task | TaskGroup
   /** Small print below: model, duration, tokens. Plain text. */
   footer?: string
   buttons?: Button[]

@@ -107,7 +107,7 @@ function fallbackText(markdown: string, allowed: ReadonlySet<string>): string {
 }
 
 /** Takes mention tokens apart where nothing can be escaped: an invisible word joiner behind the angle. */
-function apart(value: string): string {
+export function apart(value: string): string {
   return value.replace(/<(?=[!@#])/g, '<\u2060')
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createEditScheduler } from '../../src/delivery/editScheduler.ts'
 import { openThreadView } from '../../src/delivery/threadView.ts'
 import { silentLog } from '../../src/shared/log.ts'
+import type { TaskGroup } from '../../src/shared/task.ts'
 import { en } from '../../src/shared/wording/en.ts'
 import { createClock, createMemoryOutbox, createSimulatedPlatform, THREAD } from './deliverySimulation.ts'
 
@@ -46,6 +47,10 @@ describe('many calls in a row', () => {
     const group = texts.find((text) => text.includes('c1.7'))!
     expect(group.split('\n').length).toBeGreaterThan(3)
     expect(group).toContain('failed')
+    const parts = world.visible().find(({ body }) => body.markdown === group)!.body.task as TaskGroup
+    expect(parts.title).toBe(en.toolsFailed(parts.tasks.length, 1))
+    expect(parts.tasks.at(-1)).toMatchObject({ id: 'c1.7', state: 'failed', output: 'content of c1.7' })
+    expect(parts.tasks.slice(0, -1).every(({ state }) => state === 'done')).toBe(true)
     expect(texts.indexOf('All read.')).toBe(texts.length - 1)
     expect(world.violations).toEqual([])
   })

@@ -316,6 +316,23 @@ describe('tool activity', () => {
     expect(texts(visible())[1]).toContain('failed')
   })
 
+  it('tells the call in parts, too, with what its line cuts and as much of the result as the text shows', async () => {
+    const { view, clock, visible } = setUp()
+    const args = { command: `npm test\n${'x'.repeat(200)}` }
+    await clock.until(view.toolCall('c', 'run_command', args))
+    expect(visible()[0]!.body.task).toMatchObject({ id: 'c', state: 'running', details: args.command })
+    expect(visible()[0]!.body.task).not.toHaveProperty('output')
+    const lines = Array.from({ length: 50 }, (_, n) => `line ${n}`)
+    await clock.until(view.toolResult('c', 'run_command', args, lines.join('\n'), true))
+    expect(visible()[0]!.body.task).toEqual({
+      id: 'c',
+      title: `run_command npm test ${'x'.repeat(90)}…`,
+      state: 'failed',
+      details: args.command,
+      output: [...lines.slice(0, 12), en.toolLines(12, 50)].join('\n'),
+    })
+  })
+
   it('never fails a run', async () => {
     const { view, clock } = setUp({ fate: () => ({ error: new PlatformError('forbidden', 'x', 'no') }) })
     await clock.until(view.toolCall('c', 'read_file', {}))
@@ -326,6 +343,7 @@ describe('tool activity', () => {
     const compact = setUp({}, { activity: 'compact' })
     await compact.clock.until(compact.view.toolResult('c', 'read_file', { path: 'a' }, 'secret sauce', false))
     expect(texts(compact.visible())).toEqual(['`read_file` `a`'])
+    expect(compact.visible()[0]!.body.task).toEqual({ id: 'c', title: 'read_file a', state: 'done' })
     const off = setUp({}, { activity: 'off' })
     await off.clock.until(off.view.toolCall('c', 'read_file', { path: 'a' }))
     expect(off.visible()).toEqual([])

@@ -1,11 +1,12 @@
 import { renderSlack, SLACK_LIMITS, type SlackBlock, slackSize } from '../../render/slack.ts'
+import type { SlackTaskBlock } from '../../render/slackTasks.ts'
 import { PlatformError } from '../../shared/errors.ts'
 import type { Button, MessageBody } from '../platform.ts'
 
 export interface Payload {
   /** For notifications, screen readers and search; the blocks are what is shown. */
   text: string
-  blocks: SlackBlock[]
+  blocks: (SlackBlock | SlackTaskBlock)[]
 }
 
 /** A message as it is sent. One that is longer than `limits.text` is refused here: the renderer would have to cut it. */

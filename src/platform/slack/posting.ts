@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
 import { PlatformError } from '../../shared/errors.ts'
+import type { Log } from '../../shared/log.ts'
 import type { MessageRef, ThreadRef } from '../../shared/thread.ts'
 import type { MessageBody, Place, PostOptions } from '../platform.ts'
 import type { SlackCalls } from './calls.ts'
 import { type Identity, refOf, rootOf, threadRef } from './inbound.ts'
-import { type Payload, payloadOf } from './payload.ts'
+import type { Payload } from './payload.ts'
 import { slackCodeOf } from './slackErrors.ts'
+import { createTaskCards } from './taskCards.ts'
 
 /** The type of the metadata that carries the idempotency key. Any app of the workspace can read it: it is a hash. */
 export const KEY_EVENT = 'toycoder_message'
@@ -28,7 +30,9 @@ export interface Posting {
  *
  * The window that remains: a request that failed for us and is carried out by Slack only after the thread was read.
  */
-export function createPosting(calls: SlackCalls, self: () => Identity): Posting {
+export function createPosting(calls: SlackCalls, self: () => Identity, log: Log): Posting {
+  const cards = createTaskCards(log)
+
   async function send(channel: string, root: string | undefined, payload: Payload, key: string): Promise<MessageRef> {
     const answer = await calls.write('chat.postMessage', (client) =>
       client.chat.postMessage({
@@ -52,7 +56,6 @@ export function createPosting(calls: SlackCalls, self: () => Identity): Posting 
     body: MessageBody,
     { key, inDoubt }: PostOptions,
   ): Promise<MessageRef> {
-    const payload = payloadOf(body)
     if (inDoubt) {
       const found = await find(channel, root, key).catch((error) => {
         throw stillInDoubt(error)
@@ -60,7 +63,7 @@ export function createPosting(calls: SlackCalls, self: () => Identity): Posting 
       if (found) return found
     }
     try {
-      return await send(channel, root, payload, key)
+      return await cards.send(body, undefined, (payload) => send(channel, root, payload, key))
     } catch (error) {
       if (!(error instanceof PlatformError) || !error.uncertain) throw error
       const found = await find(channel, root, key).catch(() => undefined)
@@ -89,6 +92,22 @@ export function createPosting(calls: SlackCalls, self: () => Identity): Posting 
     return undefined
   }
 
+  async function replace(ref: MessageRef, { text, blocks }: Payload): Promise<MessageRef> {
+    const update = () =>
+      calls.write('chat.update', (client) =>
+        client.chat.update({ channel: ref.channel, ts: ref.id, text, blocks, ...NO_NAMES }),
+      )
+    try {
+      await update()
+    } catch (error) {
+      // A stream that an earlier process began, or whose end failed.
+      if (slackCodeOf(error) !== 'streaming_state_conflict') throw error
+      await closeStream(calls, ref)
+      await update()
+    }
+    return ref
+  }
+
   return {
     async open(place, body, options) {
       const ref = await once(place.channel, undefined, body, options)
@@ -96,19 +115,7 @@ export function createPosting(calls: SlackCalls, self: () => Identity): Posting 
     },
     post: (thread, body, options) => once(thread.channel, rootOf(thread), body, options),
     async edit(ref, body) {
-      const { text, blocks } = payloadOf(body)
-      const update = () =>
-        calls.write('chat.update', (client) =>
-          client.chat.update({ channel: ref.channel, ts: ref.id, text, blocks, ...NO_NAMES }),
-        )
-      try {
-        await update()
-      } catch (error) {
-        // A stream that an earlier process began, or whose end failed.
-        if (slackCodeOf(error) !== 'streaming_state_conflict') throw error
-        await closeStream(calls, ref)
-        await update()
-      }
+      await cards.send(body, ref, (payload) => replace(ref, payload))
     },
     async remove(ref) {
       try {

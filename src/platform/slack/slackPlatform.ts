@@ -142,7 +142,7 @@ export function createSlackPlatform(options: SlackOptions): SlackPlatform {
   })
   const groups = createUserGroups(calls, log, now)
   const people = createPeople(calls.reader, self, now, groups.of)
-  const posting = createPosting(calls, self)
+  const posting = createPosting(calls, self, log)
   const signals = createSignals(calls, log)
   const threads = createThreads(calls, () => self().team)
   /** Who spoke last in a thread. */

@@ -4,6 +4,9 @@ export const en = {
   toolRunning: (call: string) => `${call} …`,
   toolDone: (call: string) => call,
   toolFailed: (call: string) => `${call}: failed`,
+  toolsRunning: (done: number, all: number) => `${done} of ${all} tool calls done`,
+  toolsDone: (all: number) => `${all} tool calls`,
+  toolsFailed: (all: number, failed: number) => `${all} tool calls, ${failed} failed`,
   toolLines: (shown: number, all: number) => `${shown} of ${all} lines shown`,
   toolCharacters: (shown: number, all: number) => `${shown} of ${all} characters shown`,
   // answers
