@@ -1,4 +1,4 @@
-import { type Client, Events, type Message } from 'discord.js'
+import { type Client, Events, GatewayDispatchEvents, type Message } from 'discord.js'
 import type { Log } from '../../shared/log.ts'
 import { createRecent } from '../../shared/recent.ts'
 import type { Wording } from '../../shared/wording/wording.ts'
@@ -12,6 +12,7 @@ import { pause } from './pause.ts'
 import type { People } from './people.ts'
 import type { Placeholders } from './placeholders.ts'
 import type { Posts } from './posts.ts'
+import { createStops } from './stops.ts'
 import type { Threads } from './threads.ts'
 
 const REMEMBERED = 5_000
@@ -48,6 +49,8 @@ export function createInbound(options: {
       return inbox
     },
   })
+
+  const stops = createStops({ ...options, deliveries, inbox: () => inbox })
 
   function onMessage(message: Message): void {
     const botId = client.user?.id ?? ''
@@ -166,6 +169,8 @@ export function createInbound(options: {
         guarded((before, after) => onEdit(before.content, after)),
       )
       client.on(Events.InteractionCreate, guarded(onInteraction))
+      client.ws.on(GatewayDispatchEvents.MessageReactionAdd, guarded(stops.onReaction))
+      client.ws.on(GatewayDispatchEvents.MessageReactionRemove, guarded(stops.onTakenBack))
       client.on(
         Events.ShardReconnecting,
         guarded(() => deliveries.hold()),

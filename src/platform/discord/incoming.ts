@@ -52,7 +52,8 @@ function addressesBot(message: Message, botId: string): boolean {
 
 /**
  * Where the answer goes. In a text channel a thread is meant that may not exist yet: Discord gives a thread the id of the
- * message it is opened on. A reply to one of our replies in a channel (where threads may not be opened) carries on there.
+ * message it is opened on. Our replies in a channel (where threads may not be opened) belong to the message that was asked,
+ * and so do replies to them.
  */
 export function threadOf(message: Message, botId: string): ThreadRef {
   const { channel, guildId } = message
@@ -63,7 +64,7 @@ export function threadOf(message: Message, botId: string): ThreadRef {
   if (!opensThreads(channel.type)) {
     return { platform: 'discord', account, id: message.channelId, channel: message.channelId }
   }
-  const root = rootOfReply(message, botId) ?? message.id
+  const root = (message.author.id === botId ? message.reference?.messageId : rootOfReply(message, botId)) ?? message.id
   return { platform: 'discord', account, id: root, channel: message.channelId, thread: root }
 }
 

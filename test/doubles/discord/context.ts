@@ -85,6 +85,30 @@ export function intentOf(channel: Channel): number {
   return channel.type === CHANNEL.dm ? INTENT.dms : INTENT.guildMessages
 }
 
+/** Somebody put a reaction on a message, or took it back: everybody who listens is told. */
+export function announceReaction(
+  { world, gateway }: Context,
+  type: 'MESSAGE_REACTION_ADD' | 'MESSAGE_REACTION_REMOVE',
+  { message }: StoredMessage,
+  userId: string,
+  name: string,
+) {
+  const { guild_id, type: kind } = world.channels.get(message.channel_id)!
+  const member = type === 'MESSAGE_REACTION_ADD' ? world.member(guild_id, userId) : undefined
+  const data = {
+    user_id: userId,
+    type: 0,
+    message_id: message.id,
+    ...(type === 'MESSAGE_REACTION_ADD' ? { message_author_id: message.author.id } : {}),
+    ...(member ? { member } : {}),
+    emoji: { id: null, name },
+    channel_id: message.channel_id,
+    burst: false,
+    ...(guild_id ? { guild_id } : {}),
+  }
+  gateway.dispatch(type, data, kind === CHANNEL.dm ? INTENT.dmReactions : INTENT.reactions)
+}
+
 /** Opens a thread, on a message or bare, and sends what Discord sends about it. */
 export function openThread(
   context: Context,

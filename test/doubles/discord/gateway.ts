@@ -10,6 +10,7 @@ export const INTENT = {
   guildMessages: 1 << 9,
   reactions: 1 << 10,
   dms: 1 << 12,
+  dmReactions: 1 << 13,
   content: 1 << 15,
 } as const
 

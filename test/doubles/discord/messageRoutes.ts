@@ -1,6 +1,6 @@
 import { formError, refusals } from './apiError.ts'
 import type { ApiRequest, Context } from './context.ts'
-import { announceUpdate, channelFor, publish, removeMessage } from './context.ts'
+import { announceReaction, announceUpdate, channelFor, publish, removeMessage } from './context.ts'
 import type { MessageFields } from './messageBody.ts'
 import { isEmpty, notifiedBy, readMessageBody, settableFlags, storeFiles } from './messageBody.ts'
 import { mentionedUsers, newMessage } from './payloads.ts'
@@ -155,6 +155,7 @@ export function addReaction(context: Context, request: ApiRequest) {
   if (!existing && !world.may(channel, world.bot.id, 'ADD_REACTIONS')) throw refusals.missingPermissions()
   if (existing) Object.assign(existing, { me: true, count: existing.count + (existing.me ? 0 : 1) })
   else stored.message.reactions.push({ emoji: { id: null, name }, count: 1, me: true })
+  announceReaction(context, 'MESSAGE_REACTION_ADD', stored, world.bot.id, name)
 }
 
 export function removeReaction(context: Context, request: ApiRequest) {
@@ -165,6 +166,7 @@ export function removeReaction(context: Context, request: ApiRequest) {
     if (reaction.emoji.name === name && reaction.me) Object.assign(reaction, { me: false, count: reaction.count - 1 })
   }
   stored.message.reactions = stored.message.reactions.filter(({ count }) => count > 0)
+  announceReaction(context, 'MESSAGE_REACTION_REMOVE', stored, context.world.bot.id, name)
 }
 
 export function typing(context: Context, request: ApiRequest) {

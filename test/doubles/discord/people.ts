@@ -1,6 +1,6 @@
 /** What people do in Discord: the control side that tests drive. Nothing here goes through the bot's API. */
 import type { Context } from './context.ts'
-import { announceUpdate, openThread, publish, removeMessage } from './context.ts'
+import { announceReaction, announceUpdate, openThread, publish, removeMessage } from './context.ts'
 import { INTENT } from './gateway.ts'
 import { storeFiles } from './messageBody.ts'
 import { mentionedUsers, newMessage } from './payloads.ts'
@@ -110,6 +110,21 @@ export function createPeople(context: Context, guildId: string) {
       stored.message.mentions = mentionedUsers(world, text)
       stored.message.edited_timestamp = world.timestamp()
       announceUpdate(context, stored)
+    },
+    /** Puts a reaction on a message, or takes it back. */
+    react(userId: string, channelId: string, messageId: string, name: string) {
+      const stored = world.find(channelId, messageId)!
+      const { reactions } = stored.message
+      const existing = reactions.find(({ emoji }) => emoji.name === name)
+      if (existing) existing.count += 1
+      else reactions.push({ emoji: { id: null, name }, count: 1, me: false })
+      announceReaction(context, 'MESSAGE_REACTION_ADD', stored, userId, name)
+    },
+    unreact(userId: string, channelId: string, messageId: string, name: string) {
+      const stored = world.find(channelId, messageId)!
+      for (const one of stored.message.reactions) if (one.emoji.name === name) one.count -= 1
+      stored.message.reactions = stored.message.reactions.filter(({ count }) => count > 0)
+      announceReaction(context, 'MESSAGE_REACTION_REMOVE', stored, userId, name)
     },
     /** Deletes anybody's message, as a moderator does. */
     remove: (channelId: string, messageId: string) => removeMessage(context, channelOf(channelId), messageId),
