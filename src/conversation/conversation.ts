@@ -64,6 +64,7 @@ export function createConversation(parts: ConversationParts): RunHandler {
       edits: parts.edits(platform.name),
       wording,
       log: log.child({ thread: key }),
+      mask: parts.redactor.text,
       activity: (await parts.activityLevels.of(key)) ?? parts.activity,
       liveButtons: [{ action: STOP_ACTION, label: wording.stop, style: 'plain', value: '' }],
     })

@@ -20,32 +20,43 @@ export interface ShownCall {
   task: Task
 }
 
-/** A call that runs. `isFull`: with all that is shown of calls at most. */
-export function runningCall(id: string, name: string, args: unknown, isFull: boolean, wording: Wording): ShownCall {
-  const line = wording.toolRunning(callLine(name, args))
-  return { line, whole: line, task: taskOf(id, name, args, 'running', isFull) }
+/** How calls are shown. */
+export interface Showing {
+  /** With what the line of a call cuts, and with its result. */
+  isFull: boolean
+  wording: Wording
+  /** Takes secrets out of arguments; results are masked where they come from. */
+  mask(text: string): string
 }
 
-/** A call with its result, which is told only with `isFull`. A long result is shown in part, and says so. */
-export function endedCall(call: EndedCall, isFull: boolean, wording: Wording): ShownCall {
-  const { id, name, args, observation, failed } = call
-  const shown = callLine(name, args)
-  const line = failed ? wording.toolFailed(shown) : wording.toolDone(shown)
-  const task = taskOf(id, name, args, failed ? 'failed' : 'done', isFull)
-  const result = isFull ? shownResult(observation, wording) : null
+export interface RunningCall {
+  id: string
+  name: string
+  args: unknown
+}
+
+export interface EndedCall extends RunningCall {
+  observation: string
+  failed: boolean
+}
+
+export function shownRunning(call: RunningCall, showing: Showing): ShownCall {
+  const { line, task } = lineAndTask(call, 'running', showing)
+  const running = showing.wording.toolRunning(line)
+  return { line: running, whole: running, task }
+}
+
+/** A call with its result. A long result is shown in part, and says so. */
+export function shownEnded(call: EndedCall, showing: Showing): ShownCall {
+  const { isFull, wording } = showing
+  const { line: shown, task } = lineAndTask(call, call.failed ? 'failed' : 'done', showing)
+  const line = call.failed ? wording.toolFailed(shown) : wording.toolDone(shown)
+  const result = isFull ? shownResult(call.observation, wording) : null
   if (!result) return { line, whole: line, task }
   const { kept, note } = result
   const fence = fenceFor(kept)
   const whole = [line, fence, kept, fence, ...note].join('\n')
   return { line, whole, task: { ...task, output: [kept, ...note].join('\n') } }
-}
-
-export interface EndedCall {
-  id: string
-  name: string
-  args: unknown
-  observation: string
-  failed: boolean
 }
 
 /** The calls of one message in parts. */
@@ -60,17 +71,13 @@ export function taskOrGroup(calls: readonly ShownCall[], wording: Wording): Task
 }
 
 /** `**read_file** \`src/a.ts\``: the tool and the argument that tells most. */
-function callLine(name: string, args: unknown): string {
-  const argument = onOneLine(tellingArgument(args))
-  const tool = backticked(cut(name, LONGEST_ARGUMENT))
-  return argument === '' ? tool : `${tool} ${backticked(cut(argument, LONGEST_ARGUMENT))}`
-}
-
-function taskOf(id: string, name: string, args: unknown, state: Task['state'], isFull: boolean): Task {
-  const argument = tellingArgument(args).trim()
+function lineAndTask({ id, name, args }: RunningCall, state: Task['state'], { isFull, mask }: Showing) {
+  const argument = mask(tellingArgument(args)).trim()
+  const tool = cut(name, LONGEST_ARGUMENT)
   const short = cut(onOneLine(argument), LONGEST_ARGUMENT)
-  const title = `${cut(name, LONGEST_ARGUMENT)} ${short}`.trim()
-  return { id, title, state, ...(isFull && short !== argument && { details: beginningOf(argument) }) }
+  const task: Task = { id, title: `${tool} ${short}`.trim(), state }
+  if (isFull && short !== argument) task.details = beginningOf(argument)
+  return { line: short === '' ? backticked(tool) : `${backticked(tool)} ${backticked(short)}`, task }
 }
 
 /** As much of a result as is shown, with a note if that is not all; `null` where there is nothing to show. */

@@ -4,7 +4,7 @@ import { messageOf } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import { type MessageRef, type ThreadRef, threadKey } from '../shared/thread.ts'
 import type { Wording } from '../shared/wording/wording.ts'
-import { endedCall, runningCall, type ShownCall, taskOrGroup } from './activity.ts'
+import { type Showing, type ShownCall, shownEnded, shownRunning, taskOrGroup } from './activity.ts'
 import { createCallGroups } from './callGroups.ts'
 import type { EditScheduler } from './editScheduler.ts'
 import { createLiveMessage, type LiveMessage, type LiveMessageParts } from './liveMessage.ts'
@@ -72,6 +72,8 @@ export interface ThreadViewOptions {
   log: Log
   /** Default `full`. */
   activity?: ActivityLevel
+  /** Takes secrets out of the arguments of calls that are shown. Default: shown as they are. */
+  mask?: (text: string) => string
   /** Buttons below live text, such as Stop. Default none. */
   liveButtons?: Button[]
   setTimer?: SetTimer
@@ -82,12 +84,16 @@ export interface ThreadViewOptions {
 /** Typing lasts about ten seconds on Discord, Slack's status two minutes or until the next post. */
 const STATUS_RENEWAL_MS = 8_000
 
+const asItIs = (text: string) => text
+
 export function openThreadView(options: ThreadViewOptions): ThreadView {
-  const { platform, thread, outbox, edits, wording, setTimer = systemTimer, now = systemClock } = options
+  const { platform, thread, outbox, edits, wording } = options
+  const { setTimer = systemTimer, now = systemClock, mask = asItIs } = options
   let { activity = 'full' } = options
   const base = threadKey(thread)
   const log = options.log.child({ thread: base })
   const patience = createPatience(setTimer)
+  const showing = (): Showing => ({ isFull: activity === 'full', wording, mask })
   const texts = new Map<string, LiveText>()
   const singles = new Map<string, LiveMessage>()
   let posts: Promise<unknown> = Promise.resolve()
@@ -194,12 +200,12 @@ export function openThreadView(options: ThreadViewOptions): ThreadView {
     },
     async toolCall(callKey, name, args) {
       if (activity === 'off') return
-      const call = runningCall(callKey, name, args, activity === 'full', wording)
+      const call = shownRunning({ id: callKey, name, args }, showing())
       await quietly('a tool call', () => groups.begin(callKey, call))
     },
     async toolResult(callKey, name, args, observation, failed) {
       if (activity === 'off') return
-      const call = endedCall({ id: callKey, name, args, observation, failed }, activity === 'full', wording)
+      const call = shownEnded({ id: callKey, name, args, observation, failed }, showing())
       await quietly('the result of a tool', async () => {
         if (await groups.end(callKey, call)) return
         await single(callKey).settle(activityBody(call.whole, [call]))

@@ -333,6 +333,17 @@ describe('tool activity', () => {
     })
   })
 
+  it('masks secrets in arguments before they are cut', async () => {
+    const secret = 'a-very-secret-word'
+    const { view, clock, visible } = setUp({}, { mask: (text) => text.replaceAll(secret, '[secret]') })
+    const args = { command: `${'x'.repeat(90)} ${secret} and more` }
+    await clock.until(view.toolCall('c', 'run_command', args))
+    expect(JSON.stringify(visible())).not.toContain('very')
+    await clock.until(view.toolResult('c', 'run_command', args, 'ok', false))
+    expect(JSON.stringify(visible())).not.toContain('very')
+    expect(visible()[0]!.body.task).toMatchObject({ details: `${'x'.repeat(90)} [secret] and more` })
+  })
+
   it('never fails a run', async () => {
     const { view, clock } = setUp({ fate: () => ({ error: new PlatformError('forbidden', 'x', 'no') }) })
     await clock.until(view.toolCall('c', 'read_file', {}))
