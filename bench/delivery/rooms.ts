@@ -107,7 +107,7 @@ function textsIn(value: unknown): string[] {
 
 /** Discord's buckets by route and channel (a thread is one), 50 requests a second for the bot (facts/discord.md b). */
 async function discordRoom(): Promise<Room> {
-  const double = await startDiscordDouble({ rateLimits: true, anyUserAgent: true })
+  const double = await startDiscordDouble({ rateLimits: true, anyClient: true })
   const people = Array.from({ length: PEOPLE }, (_, n) => double.user(`Person ${n}`))
   const channels = Array.from({ length: CHANNELS }, (_, n) => double.channel(`bench-${n}`))
   let since = 0

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { double as startDouble } from './discordHarness.ts'
 
+const RINGS_NOBODY = { allowed_mentions: { parse: [] } }
+
 /** What the double must refuse as Discord does, asked by bare HTTP. */
 async function api(options: Parameters<typeof startDouble>[0] = {}) {
   const double = await startDouble(options)
@@ -13,7 +15,7 @@ async function api(options: Parameters<typeof startDouble>[0] = {}) {
     const response = await fetch(`${double.apiUrl}/v10${path}`, {
       method,
       headers: { ...headers, ...extra },
-      ...(body ? { body: JSON.stringify(body) } : {}),
+      ...(body ? { body: JSON.stringify({ ...('content' in body ? RINGS_NOBODY : {}), ...body }) } : {}),
     })
     const text = await response.text()
     return { status: response.status, headers: response.headers, body: text ? JSON.parse(text) : undefined }
@@ -44,6 +46,31 @@ describe('the Discord double refuses what Discord refuses', () => {
     const gone = `/channels/${double.channelId}/messages/123456789012345678`
     expect((await call('PATCH', gone, { content: 'x' })).body.code).toBe(10008)
     expect((await call('GET', '/channels/123456789012345678')).body.code).toBe(10003)
+  })
+
+  test('more than Discord does: any text that does not say that it rings nobody but those it names', async () => {
+    const { double, call, post } = await api()
+    const unsaid = [{ allowed_mentions: null }, { allowed_mentions: {} }, { allowed_mentions: { parse: ['everyone'] } }]
+    const { id } = (await post('quiet')).body
+    const path = `/channels/${double.channelId}/messages`
+    const interaction = double.slash(double.aliceId, double.channelId, 'plan', { task: 'x' })
+    const callback = `/interactions/${interaction.id}/${interaction.token}/callback`
+    const webhook = `/webhooks/${double.botId}/${interaction.token}`
+    for (const more of unsaid) {
+      const text = { content: '@everyone', ...more }
+      expect((await call('POST', path, text)).body.errors).toHaveProperty('allowed_mentions')
+      expect((await call('PATCH', `${path}/${id}`, text)).body.errors).toHaveProperty('allowed_mentions')
+      expect((await call('POST', callback, { type: 4, data: text })).body.errors).toHaveProperty('allowed_mentions')
+      expect((await call('POST', webhook, text)).body.errors).toHaveProperty('allowed_mentions')
+      expect((await call('PATCH', `${webhook}/messages/@original`, text)).body.errors).toHaveProperty(
+        'allowed_mentions',
+      )
+      const forumPost = { name: 'news', message: text }
+      expect((await call('POST', `/channels/${double.forumId}/threads`, forumPost)).body.errors).toHaveProperty(
+        'allowed_mentions',
+      )
+    }
+    expect(double.text(double.channelId)).toBe('toycoder: quiet')
   })
 
   test('a second thread on a message, and names that are none', async () => {

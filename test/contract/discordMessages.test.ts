@@ -112,7 +112,16 @@ describe('what the bot sends', () => {
     const { thread } = await asked(bot)
     await bot.platform.post(thread, { markdown: 'grep …', kind: 'activity' }, { key: '1' })
     await bot.platform.post(thread, answer('see https://example.com'), { key: '2' })
-    expect(bot.double.botMessages(thread.id).map(({ flags }) => flags)).toEqual([4096 | 4, 4])
+    const live = { ...answer('see https://exam'), live: true }
+    const ref = await bot.platform.post(thread, live, { key: '3' })
+    await bot.platform.edit(thread, ref, answer('see https://example.com'))
+    await bot.platform.post(thread, { ...answer('https://example.com?'), kind: 'card' }, { key: '4' })
+    await bot.platform.upload(thread, { name: 'a.md', content: 'a', comment: 'https://example.com' }, { key: '5' })
+    expect(bot.double.botMessages(thread.id).map(({ flags }) => flags)).toEqual([4096 | 4, 4, 4, 4, 4])
+    const written = bot.double.requests.filter(({ route }) => route === POST || route === EDIT)
+    expect(written).toHaveLength(6)
+    // An edit without it would bring the previews back.
+    for (const { body } of written) expect(Number(body.flags) & 4).toBe(4)
   })
 
   test('is made once when Discord stored it and then failed three times', async () => {

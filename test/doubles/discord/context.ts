@@ -52,6 +52,7 @@ export function publish(
     ...extra,
   }
   world.messages.get(channel.id)!.push(stored)
+  if (message.author.id === world.bot.id) world.typing.delete(channel.id)
   channel.last_message_id = message.id
   if (isThread(channel)) {
     message.position = channel.message_count ?? 0

@@ -76,6 +76,19 @@ export function isEmpty(fields: MessageFields): boolean {
   return !content?.trim() && !embeds?.length && !components?.length && files.length === 0
 }
 
+/**
+ * Every text of ours says that nobody but those it names may be rung, wherever it is written: in a message, in an answer to an
+ * interaction, in a forum post.
+ */
+export function mustSayWhomItRings(body: Record<string, unknown>) {
+  for (const one of [body, body.data, body.message] as (Record<string, unknown> | undefined)[]) {
+    if (typeof one?.content !== 'string') continue
+    if ((one.allowed_mentions as AllowedMentions | undefined)?.parse?.length !== 0) {
+      throw formError('allowed_mentions.parse', 'BASE_TYPE_BAD_LENGTH', 'the double wants it to be there and empty')
+    }
+  }
+}
+
 /** Whom the message rings, by `allowed_mentions`; left out, everything rings, as Discord does it for bots. */
 export function notifiedBy(world: World, channel: Channel, fields: MessageFields): StoredMessage['notified'] {
   const content = fields.content ?? ''

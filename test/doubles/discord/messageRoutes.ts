@@ -7,6 +7,8 @@ import { mentionedUsers, newMessage } from './payloads.ts'
 import type { Channel, StoredMessage } from './world.ts'
 import { CHANNEL, FLAG, isThread } from './world.ts'
 
+const TYPING_MS = 10_000
+
 export function createMessage(context: Context, request: ApiRequest) {
   const { world } = context
   const channel = channelFor(context, request.params[0]!)
@@ -172,4 +174,5 @@ export function removeReaction(context: Context, request: ApiRequest) {
 export function typing(context: Context, request: ApiRequest) {
   const channel = channelFor(context, request.params[0]!)
   mustSend(context, channel)
+  context.world.typing.set(channel.id, context.world.now() + TYPING_MS)
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, refusals } from './apiError.ts'
 import type { ApiRequest, Context } from './context.ts'
 import type { createFaults, Fault } from './faults.ts'
-import type { UploadedFile } from './messageBody.ts'
+import { mustSayWhomItRings, type UploadedFile } from './messageBody.ts'
 import type { Counted, createRateLimits, RateVerdict } from './rateLimits.ts'
 import { routes } from './routes.ts'
 
@@ -24,7 +24,7 @@ export interface RestOptions {
   context: Context
   faults: ReturnType<typeof createFaults>
   limits: ReturnType<typeof createRateLimits> | undefined
-  anyUserAgent: boolean
+  anyClient: boolean
   record: (request: RecordedRequest) => void
 }
 
@@ -51,6 +51,7 @@ export async function serveApi(request: IncomingMessage, response: ServerRespons
     if (!matched) throw refusals.unknownRoute()
     checkHeaders(request, options, matched.withoutToken)
     parsed = await parseBody(request, raw)
+    if (!options.anyClient) mustSayWhomItRings(parsed.body)
     limit = limits?.take(
       route,
       path.split('/').slice(1, 3).join('/'),
@@ -141,8 +142,8 @@ function respond(response: ServerResponse, answer: Answer, headers: Record<strin
 }
 
 function checkHeaders(request: IncomingMessage, options: RestOptions, withoutToken: boolean) {
-  const { token, anyUserAgent } = options
-  if (!anyUserAgent && !/^DiscordBot \(.+,.+\)/.test(request.headers['user-agent'] ?? '')) {
+  const { token, anyClient } = options
+  if (!anyClient && !/^DiscordBot \(.+,.+\)/.test(request.headers['user-agent'] ?? '')) {
     throw new ApiError(403, 40333, 'Internal network error: a bot names itself "DiscordBot (url, version)"')
   }
   if (!withoutToken && request.headers.authorization !== `Bot ${token}`) throw refusals.unauthorized()

@@ -20,8 +20,11 @@ export interface DiscordDoubleOptions {
   /** The switches of the application's privileged intents. By default the message content intent is on. */
   messageContentIntent?: boolean
   heartbeatIntervalMs?: number
-  /** Lets clients in that do not name themselves as Discord asks; it may block them, and is not known to always do so. */
-  anyUserAgent?: boolean
+  /**
+   * Lets clients in that are not ours: those that do not name themselves as Discord asks (it may block them, and is not known
+   * to always do so), and those whose texts do not say whom they may ring (Discord takes that, and rings everybody).
+   */
+  anyClient?: boolean
 }
 
 /** How long `enforce_nonce` remembers: "a few minutes". */
@@ -29,7 +32,7 @@ const NONCE_WINDOW_MS = 3 * 60_000
 
 /** Starts Discord on a free port of 127.0.0.1: give `apiUrl` to the program as `DISCORD_API_URL`. */
 export async function startDiscordDouble(options: DiscordDoubleOptions = {}) {
-  const { anyUserAgent = false } = options
+  const { anyClient = false } = options
   const token = options.token ?? 'double-discord-token'
   let ahead = 0
   const now = () => Date.now() + ahead
@@ -66,7 +69,7 @@ export async function startDiscordDouble(options: DiscordDoubleOptions = {}) {
       return
     }
     const record = (entry: RecordedRequest) => requests.push(entry)
-    void serveApi(request, response, { token, context, faults, limits, anyUserAgent, record })
+    void serveApi(request, response, { token, context, faults, limits, anyClient, record })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   port = (server.address() as AddressInfo).port
@@ -108,6 +111,8 @@ export async function startDiscordDouble(options: DiscordDoubleOptions = {}) {
         .join('\n'),
     /** Whom a message rang at its last create or edit. */
     notified: (channel: string, message: string) => world.find(channel, message)?.notified,
+    /** The bot is shown as typing: for 10 seconds, or until it says something. */
+    isTyping: (channel: string) => (world.typing.get(channel) ?? 0) > now(),
     requestsOf: (route: string) => requests.filter((request) => request.route === route),
     /** Moves the double's clock: tokens, rate limits and nonces age with it. */
     advance(ms: number) {

@@ -155,6 +155,8 @@ export class World {
   readonly messages = new Map<string, StoredMessage[]>()
   readonly users = new Map<string, User>()
   readonly files = new Map<string, { name: string; bytes: Uint8Array }>()
+  /** Until when the bot is shown as typing, by channel; milliseconds of the double's clock. */
+  readonly typing = new Map<string, number>()
   readonly deletedNonces = new Set<string>()
   private readonly clock: () => number
   private lastSnowflake = 0n
