@@ -40,13 +40,24 @@ describe('what goes to Slack', () => {
     expect(JSON.stringify(args)).not.toContain('thread/1:answer')
   })
 
-  test('every post and every edit tells Slack to make no mention out of a name', async () => {
-    const ref = await post(says('@channel #general'))
+  test('whatever goes out unfurls nothing, and makes no mention out of a name', async () => {
+    const body = says('@channel #general, see https://example.org')
+    const task = { id: 'c', title: '@here', state: 'running' } as const
+    const ref = await post(body)
+    await slack.platform.open(slack.hooks.place, body, { key: 'opened' })
+    await slack.platform.open(slack.hooks.place, body, { key: 'in doubt', inDoubt: true })
+    await post({ ...body, kind: 'activity', task }, 'card')
+    await slack.platform.edit(thread, ref, { ...body, kind: 'activity', task })
+    slack.double.world.refusedBlocks.add('task_card')
+    await post({ ...body, kind: 'activity', task }, 'no card')
+    await post({ ...body, kind: 'card', mentions: ['U0BEN'] }, 'asks')
     await slack.platform.edit(thread, ref, says('@here'))
-    for (const method of ['chat.postMessage', 'chat.update']) {
-      const { args } = slack.double.calls(method)[0]!
-      expect(args.parse, method).toBe('none')
-      expect(String(args.link_names), method).toBe('false')
+    await slack.platform.whisper(thread, 'U0BEN', '@here')
+    const calls = ['chat.postMessage', 'chat.update', 'chat.postEphemeral'].map((method) => slack.double.calls(method))
+    expect(calls.map(({ length }) => length)).toEqual([7, 2, 1])
+    for (const { method, args } of calls.flat()) {
+      expect(args, method).toMatchObject({ parse: 'none', link_names: false })
+      if (method === 'chat.postMessage') expect(args).toMatchObject({ unfurl_links: false, unfurl_media: false })
     }
   })
 

@@ -9,6 +9,9 @@ export interface Payload {
   blocks: (SlackBlock | SlackTaskBlock)[]
 }
 
+/** Slack turns no name into a mention by itself. An edit without these would fall back to its own way of reading. */
+export const NO_NAMES = { parse: 'none', link_names: false } as const
+
 /** A message as it is sent. One that is longer than `limits.text` is refused here: the renderer would have to cut it. */
 export function payloadOf(body: MessageBody): Payload {
   const size = slackSize(body.markdown)

@@ -5,7 +5,7 @@ import type { MessageRef, ThreadRef } from '../../shared/thread.ts'
 import type { MessageBody, Place, PostOptions } from '../platform.ts'
 import type { SlackCalls } from './calls.ts'
 import { type Identity, refOf, rootOf, threadRef } from './inbound.ts'
-import type { Payload } from './payload.ts'
+import { NO_NAMES, type Payload } from './payload.ts'
 import { slackCodeOf } from './slackErrors.ts'
 import { createTaskCards } from './taskCards.ts'
 
@@ -13,9 +13,6 @@ import { createTaskCards } from './taskCards.ts'
 export const KEY_EVENT = 'toycoder_message'
 /** How far back an opening message is looked for in its channel: this many pages of 200. */
 const CHANNEL_PAGES = 5
-
-/** Slack turns no name into a mention by itself. An edit without these would fall back to its own way of reading. */
-const NO_NAMES = { parse: 'none', link_names: false } as const
 
 export interface Posting {
   open(place: Place, body: MessageBody, options: PostOptions): Promise<{ thread: ThreadRef; ref: MessageRef }>

@@ -4,7 +4,7 @@ import type { ThreadRef } from '../../shared/thread.ts'
 import type { Place, WhisperOptions } from '../platform.ts'
 import type { SlackCalls } from './calls.ts'
 import { rootOf } from './inbound.ts'
-import { privately } from './payload.ts'
+import { NO_NAMES, privately } from './payload.ts'
 
 /** Slack takes answers to a `response_url` for 30 minutes, five times. */
 const ANSWER_TIMEOUT_MS = 10_000
@@ -31,6 +31,7 @@ export async function whisper(
         text: words.text,
         blocks: [...words.blocks],
         ...(words.thread_ts && { thread_ts: words.thread_ts }),
+        ...NO_NAMES,
       }),
     )
     return true
