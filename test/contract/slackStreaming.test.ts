@@ -20,8 +20,10 @@ describe('Slack’s native streams', () => {
   let view: ThreadView | undefined
   const { outbox } = createMemoryOutbox()
   const log = recordingLog()
+  let passed = 0
 
   afterEach(async () => {
+    passed = 0
     await view?.abandon()
     view = undefined
     await slack?.close()
@@ -37,8 +39,14 @@ describe('Slack’s native streams', () => {
   }
   const openView = (thread: ThreadRef) => {
     const edits = createEditScheduler({ limits: slack.platform.limits })
-    view = openThreadView({ platform: slack.platform, thread, outbox, edits, wording: en, log: silentLog })
+    const now = () => performance.now() + passed
+    view = openThreadView({ platform: slack.platform, thread, outbox, edits, wording: en, log: silentLog, now })
     return view
+  }
+  /** For us and for Slack. */
+  function passTime(ms: number): void {
+    passed += ms
+    slack.double.passTime(ms)
   }
   async function say(shown: ThreadView, text: string, until = text.length) {
     for (let at = 0; at < until; at += 12) {
@@ -121,6 +129,63 @@ describe('Slack’s native streams', () => {
     expect(messages(thread)[0]!.stream).toBeUndefined()
     expect(seen(thread).match(/bit by bit/g)).toHaveLength(18)
     expect(calls('update').filter(({ answer }) => answer?.error === 'streaming_state_conflict')).toEqual([])
+  })
+
+  const faults: [string, Fault][] = [
+    ...['message_not_in_streaming_state', 'stopped_by_user', 'streaming_mode_mismatch', 'msg_too_long'].map(asFault),
+    ...['message_not_found', 'channel_type_not_supported', 'missing_scope', 'ratelimited', 'fatal_error'].map(asFault),
+    ['a rate limit', { kind: 'rateLimited', retryAfter: 1 }],
+    ['a server error', { kind: 'http', status: 503 }],
+    ['an addition that is made and not confirmed', { kind: 'reset', afterEffect: true }],
+    ['a page instead of JSON', { kind: 'html' }],
+  ]
+  function asFault(code: string): [string, Fault] {
+    return [code, { kind: 'error', code }]
+  }
+  test.each(faults)('%s at an addition: it goes on by edits of the same message, whole', async (_, fault) => {
+    const thread = await begin()
+    slack.double.fail('chat.appendStream', fault)
+    const shown = openView(thread)
+    await say(shown, TEXT)
+    await shown.settle('s1', TEXT, { footer: 'small print' })
+    expect(messages(thread)).toHaveLength(1)
+    expect(messages(thread)[0]!.stream).toBeUndefined()
+    expect(seen(thread).match(/bit by bit/g)).toHaveLength(6)
+    expect(seen(thread)).toContain('small print')
+  })
+
+  test('a stream is ended before Slack would end it for its age, and its message goes on by edits', async () => {
+    const thread = await begin()
+    const shown = openView(thread)
+    await say(shown, TEXT, 120)
+    await until(() => answered('appendStream') > 0, 'additions')
+    passTime(4 * 60_000 + 1)
+    shown.text('s1', TEXT.slice(120, 240))
+    await until(() => answered('stopStream') === 1, 'the end of the stream')
+    await until(() => answered('update') > 0, 'an edit')
+    await shown.settle('s1', TEXT)
+    expect(messages(thread)).toHaveLength(1)
+    expect(seen(thread).match(/bit by bit/g)).toHaveLength(6)
+    expect(slack.double.calls().filter(({ answer }) => answer?.ok === false)).toEqual([])
+  })
+
+  test.each([
+    ['letters of one byte go on in a new stream', 'Here is some more of it, number by number.', 260, 3],
+    ['letters of three bytes go on by edits', '这是答案的下一句，一个字一个字地来。', 220, 1],
+  ])('no stream grows beyond what Slack takes: %s', async (_, sentence, count, streams) => {
+    const thread = await begin()
+    const text = Array.from({ length: count }, (_, n) => `${n}: ${sentence}`).join('\n\n')
+    const shown = openView(thread)
+    for (let at = 0; at < text.length; at += 1_000) {
+      shown.text('s1', text.slice(at, at + 1_000))
+      await new Promise((resolve) => setTimeout(resolve, 250))
+    }
+    await shown.settle('s1', text)
+    const words = messages(thread).map(({ blocks, text }) => (blocks?.[0] as { text?: string })?.text ?? text)
+    expect(words.join('\n\n')).toBe(text)
+    expect(answered('startStream')).toBe(streams)
+    expect(answered('update') > 0).toBe(streams === 1)
+    expect(slack.double.calls().filter(({ answer }) => answer?.ok === false)).toEqual([])
   })
 
   test('a stream that Slack has ended by itself is repaired by an edit', async () => {
