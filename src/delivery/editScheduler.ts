@@ -2,10 +2,11 @@ import type { CallLimit, LimitedCall, PlatformLimits } from '../platform/platfor
 import { PlatformError } from '../shared/errors.ts'
 import type { ThreadRef } from '../shared/thread.ts'
 import { createBudgets } from './budgets.ts'
+import { createCallQueues, type WaitingCall } from './callQueues.ts'
 import { type Bucket, createBucket } from './editBucket.ts'
 import { createPatience, type Patience } from './patience.ts'
 import { type SetTimer, systemTimer } from './timers.ts'
-import { before, isUrgent, rank, type Urgency } from './urgency.ts'
+import { isUrgent, type Urgency } from './urgency.ts'
 
 /**
  * Decides when which call for a message is made. All calls of one platform share this scheduler, because the platform
@@ -66,15 +67,10 @@ export interface EditLane {
   rest(): Promise<void>
 }
 
-/** A call that waits for its turn. */
-interface Ticket {
-  buckets: readonly Bucket[]
-  urgency: Urgency
-  since: number
+interface Ticket extends WaitingCall {
   /** When it was refused first. */
   refusedAt: number | null
-  lane: Lane | null
-  isFrame: boolean
+  readonly lane: Lane | null
   make(): (() => Promise<void>) | null
   dropped(): void
   reject(error: unknown): void
@@ -105,45 +101,23 @@ export function createEditScheduler(options: {
   const { bucketFor = (limit) => createBucket(limit, now) } = options
   const patience = createPatience(setTimer)
   const bucketsFor = createBudgets(limits.calls, bucketFor)
-  const waiting = new Set<Ticket>()
+  const waiting = createCallQueues<Ticket>(limits.editIntervalMs)
   let cancelTimer: (() => void) | null = null
   let stopped = false
-
-  const waitOf = ({ buckets, urgency }: Ticket) => Math.max(...buckets.map((one) => one.waitMs(isUrgent(urgency))))
-
-  /** How many live texts wait for each budget. */
-  function countFrames(): Map<Bucket, number> {
-    const counts = new Map<Bucket, number>()
-    for (const {
-      isFrame,
-      buckets: [first],
-    } of waiting)
-      if (isFrame) counts.set(first!, (counts.get(first!) ?? 0) + 1)
-    return counts
-  }
 
   /** Starts what may start now and sets the timer for what may start next. */
   function pump(): void {
     cancelTimer?.()
     cancelTimer = null
+    // One reading for all: hundreds of answers may be waiting.
+    const at = now()
     while (!stopped) {
-      const frames = countFrames()
-      let best: Ticket | null = null
-      let soonestMs = Number.POSITIVE_INFINITY
-      for (const ticket of waiting) {
-        const { lane, isFrame } = ticket
-        if (lane?.inFlight) continue
-        const crowd = frames.get(ticket.buckets[0]!) ?? 0
-        const restMs = lane && isFrame ? lane.lastTurnAt + limits.editIntervalMs * slowness(crowd) - now() : 0
-        const inMs = Math.max(restMs, waitOf(ticket))
-        if (inMs > 0) soonestMs = Math.min(soonestMs, inMs)
-        else if (!best || before(ticket, best)) best = ticket
-      }
-      if (!best) {
-        if (soonestMs < Number.POSITIVE_INFINITY) cancelTimer = setTimer(pump, soonestMs)
+      const next = waiting.next(at)
+      if ('call' in next) start(next.call)
+      else {
+        if (next.inMs !== null) cancelTimer = setTimer(pump, next.inMs)
         return
       }
-      start(best)
     }
   }
 
@@ -158,11 +132,13 @@ export function createEditScheduler(options: {
       return
     }
     const answered = ticket.buckets.map((bucket) => bucket.take())
+    waiting.changed(ticket.buckets)
     const call = send()
       .catch((error: unknown) => refused(ticket, error))
       .finally(() => {
         for (const one of answered) one()
         if (lane) lane.inFlight = null
+        waiting.changed(ticket.buckets)
         pump()
       })
     if (lane) lane.inFlight = call
@@ -268,11 +244,9 @@ export function createEditScheduler(options: {
     patience,
     send: (call, make) => enqueue(call, null, make),
     waitMs(call) {
-      const waits = bucketsFor(call.method, call.thread).map((bucket) => {
-        let ahead = 0
-        for (const one of waiting) if (one.buckets.includes(bucket) && rank(one) <= rank(call)) ahead++
-        return bucket.waitMs(isUrgent(call.urgency), ahead)
-      })
+      const waits = bucketsFor(call.method, call.thread).map((bucket) =>
+        bucket.waitMs(isUrgent(call.urgency), waiting.ahead(bucket, call.urgency)),
+      )
       return Math.max(...waits)
     },
     stop() {
@@ -280,18 +254,9 @@ export function createEditScheduler(options: {
       patience.end()
       cancelTimer?.()
       cancelTimer = null
-      for (const ticket of waiting) ticket.reject(stoppedError())
-      waiting.clear()
+      for (const ticket of waiting.drain()) ticket.reject(stoppedError())
     },
   }
-}
-
-/**
- * Where several live texts share a budget, each is edited less often: an edit that comes right after another shows next to
- * nothing new, and is missed later.
- */
-function slowness(crowd: number): number {
-  return Math.min(3, 1 + (crowd - 1) / 4)
 }
 
 export function stoppedError(): PlatformError {

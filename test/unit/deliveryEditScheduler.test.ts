@@ -56,6 +56,27 @@ describe('the edit scheduler', () => {
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
   })
 
+  it('looks at a spent budget once, not once for each of four hundred live texts that wait for it', async () => {
+    const clock = createClock()
+    let readings = 0
+    const now = () => {
+      readings++
+      return clock.now()
+    }
+    const limits = { calls: SLACK, editIntervalMs: 1_000 }
+    const scheduler = createEditScheduler({ limits, now, setTimer: clock.setTimer })
+    const lanes = Array.from({ length: 400 }, () =>
+      scheduler.lane({ thread: threadIn('C1'), frame: () => async () => {} }),
+    )
+    for (const one of lanes) one.touch()
+    await clock.advance(1_000)
+    readings = 0
+    for (let tick = 0; tick < 10; tick++) for (const one of lanes) one.touch()
+    await clock.advance(10_000)
+    // About eight edits: each ends, is counted, and asks the budget who is next.
+    expect(readings).toBeLessThan(500)
+  })
+
   it('sends finals before frames, and keeps one edit for them', async () => {
     const { clock, sent, lane, note } = setUp(DISCORD, 100)
     const one = lane('frame')
