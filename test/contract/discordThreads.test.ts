@@ -112,6 +112,25 @@ describe('a mention in a Discord channel', () => {
     ])
   })
 
+  test('is answered in the channel, too, when the right went later (50013), by whichever process', async () => {
+    const first = await startBot()
+    const { double } = first
+    const asked = double.mention(double.aliceId, double.channelId, 'hello?')
+    const { thread } = (await first.inbox.received(1))[0]!
+    await first.platform.post(thread, answer('in the thread'), { key: '1' })
+    const second = await startBot({}, double)
+    for (const { platform } of [first, second]) {
+      double.fault({ route: 'POST /channels/:id/messages', status: 403, code: 50013 })
+      await platform.post(thread, answer('here instead'), { key: '2' })
+    }
+    const said = double.botMessages(double.channelId)
+    expect(said.map(({ content }) => content)).toEqual([
+      expect.stringContaining('I need the permission'),
+      'here instead',
+    ])
+    expect(said.every(({ message_reference: to }) => to?.message_id === asked.id)).toBe(true)
+  })
+
   test.skipIf(!existsSync(cases))('gets a well-formed thread name from any text (TH-08)', async () => {
     const { double, inbox, platform } = await startBot()
     const file = readFileSync(new URL('discord/thread_names.json', cases), 'utf8')

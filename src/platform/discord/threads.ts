@@ -49,10 +49,13 @@ export function createThreads(options: { client: Client; api: DiscordApi; log: L
   const names = createRecent<string>(REMEMBERED)
   const opened = createRecent<true>(REMEMBERED)
   const inChannel = createRecent<true>(REMEMBERED)
+  const closed = createRecent<true>(REMEMBERED)
   const opening = new Map<string, Promise<void>>()
 
   /** In the channel itself (a direct message, a voice channel) or in a thread whose channel is not known. */
   const needsNoThread = ({ thread, channel }: ThreadRef) => thread === undefined || thread === channel
+  /** Opened by us on a message in its channel. */
+  const isOurs = ({ id }: ThreadRef) => names.has(id) || isOwn(client, id)
   const isOpen = ({ id }: ThreadRef) => opened.has(id) || client.channels.cache.has(id)
 
   async function ensure(thread: ThreadRef): Promise<Destination> {
@@ -96,16 +99,31 @@ export function createThreads(options: { client: Client; api: DiscordApi; log: L
   async function stayInChannel(thread: ThreadRef, refusal: PlatformError): Promise<void> {
     const mend = wording.needPermissions(missingRights(client, thread.channel))
     log.warn({ thread: thread.id, channel: thread.channel, error: refusal }, `answers go into the channel: ${mend}`)
+    await replyInChannel(thread, wording.cannotOpenThread(mend), 'no thread')
+    inChannel.set(thread.id, true)
+  }
+
+  /** People closed the thread on purpose, so the answer does not go elsewhere; whoever asked is told why it is missing. */
+  async function tellOfLock(thread: ThreadRef, refusal: PlatformError): Promise<void> {
+    if (closed.has(thread.id)) return
+    closed.set(thread.id, true)
+    const text = wording.cannotGoOnInThread(refusal.mend ?? refusal.message)
+    await replyInChannel(thread, text, 'locked').catch((error: unknown) =>
+      log.warn({ thread: thread.id, error }, 'nobody could be told that the thread is locked'),
+    )
+  }
+
+  /** A sentence below the message that the thread was opened on, once for each `about`. */
+  async function replyInChannel(thread: ThreadRef, markdown: string, about: string): Promise<void> {
     const body = {
-      ...renderDiscord({ markdown: wording.cannotOpenThread(mend), kind: 'notice' }),
+      ...renderDiscord({ markdown, kind: 'notice' }),
       message_reference: { message_id: thread.id, fail_if_not_exists: false },
-      nonce: nonceOf(`no thread:${thread.id}`),
+      nonce: nonceOf(`${about}:${thread.id}`),
       enforce_nonce: true,
     }
     await api.call('reply in the channel', ['Send Messages'], (rest) =>
       rest.post(Routes.channelMessages(thread.channel), { body }),
     )
-    inChannel.set(thread.id, true)
   }
 
   async function exists(id: string): Promise<boolean> {
@@ -138,12 +156,14 @@ export function createThreads(options: { client: Client; api: DiscordApi; log: L
     async within(thread, send) {
       const to = await ensure(thread)
       try {
-        return await send(to)
+        const sent = await send(to)
+        closed.delete(thread.id)
+        return sent
       } catch (error) {
         // A thread of ours that we may not write into: its message stands in the channel, so the answer can go there.
-        if (to.channel !== thread.id || needsNoThread(thread) || !names.has(thread.id) || !isRightMissing(error)) {
-          throw error
-        }
+        if (to.channel !== thread.id || needsNoThread(thread) || !isOurs(thread)) throw error
+        if (isLocked(error)) await tellOfLock(thread, error)
+        if (!isRightMissing(error)) throw error
         await stayInChannel(thread, error)
         return send({ channel: thread.channel, replyTo: thread.id })
       }
@@ -165,6 +185,11 @@ function missingRights(client: Client, channelId: string): Right[] {
   return missing.length > 0 ? missing : [...THREAD_RIGHTS]
 }
 
+function isOwn(client: Client, threadId: string): boolean {
+  const channel = client.channels.cache.get(threadId)
+  return channel?.isThread() ? channel.ownerId === client.user?.id : false
+}
+
 function threadIsGone(): PlatformError {
   return new PlatformError('notFound', String(Code.UnknownChannel), 'open a thread: it was deleted')
 }
@@ -172,6 +197,10 @@ function threadIsGone(): PlatformError {
 function isRightMissing(error: unknown): error is PlatformError {
   if (!(error instanceof PlatformError) || error.kind !== 'forbidden') return false
   return error.code === String(Code.MissingAccess) || error.code === String(Code.MissingPermissions)
+}
+
+function isLocked(error: unknown): error is PlatformError {
+  return error instanceof PlatformError && error.code === String(Code.ThreadLocked)
 }
 
 function isAlreadyThere(error: unknown): boolean {

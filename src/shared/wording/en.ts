@@ -126,6 +126,7 @@ export const en = {
   commandWithoutTask: (command: string) => `\`${command}\` what? Put it behind \`${command}\`.`,
   askedFor: (name: string, command: string, task: string) => `**${name}** asked: \`${command}\` ${task}`,
   cannotOpenThread: (mend: string) => `I can't open a thread here: ${mend}`,
+  cannotGoOnInThread: (mend: string) => `I can't go on in the thread on this message: ${mend}`,
   needPermissions: (rights: readonly string[]) =>
     `I need the permission ${rights.map((right) => `"${right}"`).join(' and ')} in this channel.`,
   newContext: 'Fresh start: from here on I no longer see what stands above.',

@@ -113,6 +113,7 @@ export const zh: Wording = {
   commandWithoutTask: (command) => `\`${command}\` 什么？请写在 \`${command}\` 后面。`,
   askedFor: (name, command, task) => `**${name}** 请求：\`${command}\` ${task}`,
   cannotOpenThread: (mend) => `我无法在这里新建话题：${mend}`,
+  cannotGoOnInThread: (mend) => `我无法在这条消息的话题里继续：${mend}`,
   needPermissions: (rights) => `我在此频道需要权限 ${rights.map((right) => `“${right}”`).join('、')}。`,
   newContext: '重新开始：从这里起，我不再看到上面的内容。',
   shared: '本话题到目前为止的记录。',
