@@ -26,9 +26,7 @@ export async function retryThread(threadKey: string, config: Config, log: Log): 
   if (freed !== null) return freed
   const store = await openStore(storeUrl(config), { log })
   try {
-    const failures = createFailures({ store, now: Date.now })
-    await failures.load()
-    return await freeThread(threadKey, { store, retry: (key) => failures.unpark(key, 0) })
+    return await freeThread(threadKey, { store, retry: createFailures({ store, log }).free })
   } finally {
     await store.close()
   }

@@ -2,10 +2,10 @@ import { openThreadView } from '../delivery/threadView.ts'
 import type { IncomingMessage, Reaction } from '../platform/platform.ts'
 import type { PersonName } from '../session/approvalTypes.ts'
 import type { InboxSlot } from '../session/inbox.ts'
-import { Interrupted, type RunHandler, ShuttingDown } from '../session/scheduler/scheduler.ts'
+import { Interrupted, LeaseLost, type RunHandler, ShuttingDown } from '../session/scheduler/scheduler.ts'
 import type { Thread } from '../session/thread.ts'
 import type { Place as UsagePlace } from '../session/usage.ts'
-import { StaleThread } from '../shared/errors.ts'
+import { Paused, StaleThread } from '../shared/errors.ts'
 import type { UserMessage } from '../shared/message.ts'
 import type { EventSource } from '../shared/record.ts'
 import type { ThreadRef } from '../shared/thread.ts'
@@ -37,6 +37,9 @@ export function createConversation(parts: ConversationParts): RunHandler {
       return
     }
     const open = await openFor(key, thread, thread.head.ref)
+    // Whoever has the thread now shows what happens in it.
+    const isOthers = () => signal.reason instanceof LeaseLost
+    signal.addEventListener('abort', () => isOthers() && void open.view.abandon())
     try {
       await work(open, signal)
     } catch (error) {
@@ -44,7 +47,7 @@ export function createConversation(parts: ConversationParts): RunHandler {
       if (!(error instanceof StaleThread)) throw error
       log.warn({ thread: key }, error.message)
     } finally {
-      await open.view.idle()
+      if (!isOthers()) await open.view.idle()
       if (signal.reason instanceof ShuttingDown) await open.view.interrupt()
       await open.view.abandon()
     }
@@ -79,8 +82,8 @@ export function createConversation(parts: ConversationParts): RunHandler {
     // What ended before it was shown has left its sign of work behind.
     if (wasCut && !openRun(thread)) await reactTo(open, hasFailed(thread) ? 'failed' : null)
     while (true) {
-      // Everything left over is begun again after the restart.
-      if (signal.reason instanceof ShuttingDown) return
+      // Everything left over is begun again after the restart, or by the instance that has the thread now.
+      if (signal.reason instanceof Paused) return
       if (openRun(thread)) {
         const outcome = await turn(open, signal)
         if (outcome === 'paused') return

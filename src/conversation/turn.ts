@@ -1,6 +1,6 @@
 import { Suspended } from '../agent/reactOptions.ts'
-import { Interrupted, ShuttingDown } from '../session/scheduler/scheduler.ts'
-import { isAbort, ModelError } from '../shared/errors.ts'
+import { Interrupted } from '../session/scheduler/scheduler.ts'
+import { isAbort, ModelError, Paused } from '../shared/errors.ts'
 import { type AssistantMessage, textOf } from '../shared/message.ts'
 import type { Wording } from '../shared/wording/wording.ts'
 import { agentTurn } from './agentTurn.ts'
@@ -75,7 +75,7 @@ export async function runTurn(open: OpenThread, parts: TurnParts, signal: AbortS
   /** Turns what ended a turn early into a record that people see, and into an outcome. Anything unforeseen is thrown on. */
   async function endOf(error: unknown): Promise<RunOutcome> {
     if (error instanceof Suspended) return { kind: 'waiting' }
-    if (signal.reason instanceof ShuttingDown && isAbort(error)) return { kind: 'paused' }
+    if (signal.reason instanceof Paused && isAbort(error)) return { kind: 'paused' }
     if (signal.aborted && isAbort(error)) {
       const by = signal.reason instanceof Interrupted ? signal.reason.message : null
       show(await open.append(mark(open.now(), { mark: 'stopped', by, partial })))

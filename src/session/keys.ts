@@ -47,10 +47,17 @@ export const resultKey = (thread: string | null, id: string): string => `result/
 export const timerKeys = {
   all: 'timer/',
   due: (thread: string, dueAt: number) => `timer/${padded(dueAt, 16)}/${part(thread)}`,
+  /** When the timer at `key` is due, in milliseconds since the epoch. */
+  dueAt: (key: string) => Number(key.split('/')[1]),
 }
 
 /** How far an import into this store has come. */
 export const importKey = 'import'
+
+/** How often in a row a thread's runs have failed. */
+export const failingKeys = {
+  thread: (thread: string) => `failing/${part(thread)}`,
+}
 
 export const parkedKeys = {
   all: 'parked/',

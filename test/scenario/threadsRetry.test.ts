@@ -5,6 +5,7 @@ import { LOCAL, threadRefOf } from '../../src/platform/console/consoleNames.ts'
 import { createInbox } from '../../src/session/inbox.ts'
 import { openStore } from '../../src/session/openStore.ts'
 import { createFailures } from '../../src/session/scheduler/failures.ts'
+import { silentLog } from '../../src/shared/log.ts'
 import { threadKey } from '../../src/shared/thread.ts'
 import { incoming } from '../doubles/store/events.ts'
 import { consoleWorld } from './consoleWorld.ts'
@@ -35,7 +36,9 @@ async function parkedThread() {
   const author = { id: LOCAL, name: 'You', isBot: false, isExternal: false }
   const more = { thread: threadRef, ref: { channel: id, id: 'm9' }, author, text: 'hello', at: Date.now() }
   await createInbox({ store: held, wake: async () => {} }).deliver(key, incoming('m9', [], more))
-  await createFailures({ store: held, now: Date.now }).park(key, 'the model fell over')
+  await createFailures({ store: held, log: silentLog, maxFailures: 1 }).failed(key, new Error('the model fell over'), {
+    aborted: false,
+  })
   await held.close()
   return { key, world, answers }
 }

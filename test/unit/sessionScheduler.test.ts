@@ -117,6 +117,25 @@ describe('the embedded scheduler', () => {
     expect(await second.parked()).toMatchObject([{ threadKey: 'bad' }])
   })
 
+  it('counts failures over restarts, and a timer that is due wakes no parked thread', async () => {
+    const onParked = vi.fn()
+    const handler = vi.fn(fails)
+    const first = await started(handler, { maxFailures: 3, onParked })
+    await first.wake('bad', { afterMs: 10 })
+    await clock.pass(1_500)
+    expect(handler).toHaveBeenCalledTimes(2)
+    await first.stop({ graceMs: 0 })
+    const second = await started(handler, { maxFailures: 3, onParked })
+    await clock.pass(60_000)
+    expect(handler).toHaveBeenCalledTimes(3)
+    expect(onParked).toHaveBeenCalledOnce()
+    await second.stop({ graceMs: 0 })
+    await started(handler, { maxFailures: 3, onParked })
+    await clock.pass(3_600_000)
+    expect(handler).toHaveBeenCalledTimes(3)
+    expect(onParked).toHaveBeenCalledOnce()
+  })
+
   it('forgets failures after a success', async () => {
     let runs = 0
     const onParked = vi.fn()

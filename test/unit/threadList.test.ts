@@ -8,6 +8,7 @@ import { openStore } from '../../src/session/openStore.ts'
 import { createFailures } from '../../src/session/scheduler/failures.ts'
 import { listThreads } from '../../src/session/threadList.ts'
 import { createThreadStore } from '../../src/session/threadStore.ts'
+import { silentLog } from '../../src/shared/log.ts'
 import { createRedactor } from '../../src/shared/redact.ts'
 import { threadKey } from '../../src/shared/thread.ts'
 import { threadLines } from '../../src/threadsCommand.ts'
@@ -35,7 +36,11 @@ async function threadsInEveryState() {
   const key = (id: string) => threadKey(refs.find((ref) => ref.id === id)!)
   await createInbox({ store, wake: async () => {} }).deliver(key('working'), incoming('m1'))
   await createApprovals(store).ask(key('waiting'), askFor())
-  await createFailures({ store, now: () => 5 }).park(key('parked'), 'the model fell over')
+  await createFailures({ store, log: silentLog, now: () => 5, maxFailures: 1 }).failed(
+    key('parked'),
+    new Error('the model fell over'),
+    { aborted: false },
+  )
   const look = await openStore(url, { readOnly: true })
   onTestFinished(async () => {
     await look.close()

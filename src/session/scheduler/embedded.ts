@@ -1,58 +1,39 @@
-import { isAbort, messageOf, StoreError } from '../../shared/errors.ts'
+import { isAbort, messageOf } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Store } from '../store.ts'
-import { createFailures, type Parked } from './failures.ts'
+import { createFailures, type FailuresOptions } from './failures.ts'
 import { Interrupted, type RunHandler, type Scheduler, ShuttingDown } from './scheduler.ts'
 import { createTimers, type SetTimer } from './timers.ts'
 
-export interface EmbeddedSchedulerOptions {
-  /** Holds timers and parked threads, so that they outlive the process. */
-  store: Store
+export interface EmbeddedSchedulerOptions extends FailuresOptions {
   /** Threads with open work; `Inbox.open`. Asked at the start and with every sweep. */
   openThreads(): Promise<string[]>
   log: Log
-  /** Default `Date.now`. */
-  now?: () => number
+  /** Holds timers and parked threads, so that they outlive the process. */
+  store: Store
   /** Calls `run` after `ms`; answers how to call it off. Default: `setTimeout`, not keeping the process alive. */
   setTimer?: SetTimer
   /** How often open work is looked for. Default 60,000 ms. */
   sweepMs?: number
-  /** Failures in a row after which a thread is parked. Default 5. */
-  maxFailures?: number
-  /** Pause before the second try; doubles with each further one up to 60 s. Default 1,000 ms. */
-  retryMs?: number
-  /** Told once when a thread is parked; what it rejects with is logged. */
-  onParked?: (threadKey: string, error: unknown) => void | Promise<void>
 }
-
-/** The scheduler of a single process, with what only it can tell. */
-export interface EmbeddedScheduler extends Scheduler {
-  parked(): Promise<Parked[]>
-  /** Gives a parked thread a fresh start. */
-  retry(threadKey: string): Promise<void>
-}
-
-const MAX_RETRY_MS = 60_000
 
 /**
  * Runs handlers in this process. In memory are only wishes that the store holds too: open work in the inbox's index, timers
  * and parked threads under keys of their own.
  *
  * A handler that rejects is tried again with growing pauses. After `maxFailures` in a row its thread is parked: sweeps pass
- * it over, but something new in it (`wake`) or `retry` gives it another try. A failing store (`StoreError`) and aborted
- * runs don't count: neither is the thread's fault.
+ * it over, but something new in it (`wake`) or `retry` gives it another try.
  */
-export function createEmbeddedScheduler(options: EmbeddedSchedulerOptions): EmbeddedScheduler {
+export function createEmbeddedScheduler(options: EmbeddedSchedulerOptions): Scheduler {
   const { store, openThreads, log, now = Date.now, setTimer = setUnrefTimer, sweepMs = 60_000 } = options
-  const { maxFailures = 5, retryMs = 1_000, onParked } = options
 
   /** Threads that wait for a run, first come first served. */
   const ready = new Set<string>()
   const running = new Map<string, { abort: AbortController; again: boolean; ended: Promise<void> }>()
   /** Threads that pause after a failure: how to call off the next try. */
   const pausing = new Map<string, () => void>()
-  const timers = createTimers({ store, now, setTimer, fire: request })
-  const failures = createFailures({ store, now })
+  const timers = createTimers({ store, now, setTimer, fire: (threadKey) => void ring(threadKey) })
+  const failures = createFailures(options)
 
   let handler: RunHandler | null = null
   let concurrency = 0
@@ -85,47 +66,38 @@ export function createEmbeddedScheduler(options: EmbeddedSchedulerOptions): Embe
     }
   }
 
-  /** One run from start to end; never rejects. */
-  async function run(threadKey: string, handle: RunHandler, signal: AbortSignal): Promise<void> {
-    const due = timers.firedFor(threadKey)
-    try {
-      await handle(threadKey, { signal })
-      await timers.done(threadKey, due)
-      await failures.clear(threadKey)
-    } catch (error) {
-      await afterFailure(threadKey, error, signal)
-    }
+  /** A timer is nothing new in a thread: a parked one stays as it is. */
+  async function ring(threadKey: string): Promise<void> {
+    const parked = await failures.parkedAmong([threadKey]).catch(() => new Set())
+    if (!parked.has(threadKey)) request(threadKey)
   }
 
-  /** Tries again later, or parks the thread. An aborted run is tried again too: whoever stopped it has recorded that by then. */
-  async function afterFailure(threadKey: string, error: unknown, signal: AbortSignal): Promise<void> {
-    const aborted = signal.aborted && isAbort(error)
-    const count = failures.count(threadKey, aborted || error instanceof StoreError)
-    if (!aborted) log.error({ thread: threadKey, error, failures: count }, 'a run failed')
-    // What is left over is found by the sweep of the next start.
-    if (stopping) return
-    if (count < maxFailures) {
-      const pauseMs = Math.min(retryMs * 2 ** Math.max(0, count - 1), MAX_RETRY_MS)
+  /** One run from start to end; never rejects. */
+  async function run(threadKey: string, handle: RunHandler, signal: AbortSignal): Promise<void> {
+    try {
+      const due = await timers.dueFor(threadKey)
+      await handle(threadKey, { signal })
+      await timers.done(due)
+      await failures.clear(threadKey)
+    } catch (error) {
+      // An aborted run is tried again too: whoever stopped it has recorded that by then.
+      const pauseMs = await failures.failed(threadKey, error, { aborted: signal.aborted && isAbort(error) })
+      // What is left over is found by the sweep of the next start.
+      if (stopping || pauseMs === null) return
       pausing.set(
         threadKey,
         setTimer(() => request(threadKey), pauseMs),
       )
-      return
-    }
-    log.error({ thread: threadKey, error }, 'the thread is parked: its runs failed too often in a row')
-    try {
-      await failures.park(threadKey, messageOf(error))
-      await onParked?.(threadKey, error)
-    } catch (problem) {
-      log.error({ thread: threadKey, error: problem }, 'the parking of the thread could not be stored or told')
     }
   }
 
   async function sweep(): Promise<void> {
     try {
       await timers.load()
-      for (const threadKey of await openThreads()) {
-        const waits = running.has(threadKey) || pausing.has(threadKey) || failures.isParked(threadKey)
+      const threads = await openThreads()
+      const parked = await failures.parkedAmong(threads)
+      for (const threadKey of threads) {
+        const waits = running.has(threadKey) || pausing.has(threadKey) || parked.has(threadKey)
         if (!waits) request(threadKey)
       }
       sweepError = null
@@ -139,13 +111,12 @@ export function createEmbeddedScheduler(options: EmbeddedSchedulerOptions): Embe
   return {
     async wake(threadKey, { afterMs = 0 } = {}) {
       if (afterMs > 0) return timers.add(threadKey, now() + afterMs)
-      await failures.unpark(threadKey, maxFailures - 1)
+      await failures.relent(threadKey)
       request(threadKey)
     },
 
     async start(runHandler, { concurrency: limit }) {
       if (handler) throw new Error('the scheduler was started already')
-      await failures.load()
       handler = runHandler
       concurrency = limit
       await sweep()
@@ -180,10 +151,10 @@ export function createEmbeddedScheduler(options: EmbeddedSchedulerOptions): Embe
       return sweepError === null ? { ok: true } : { ok: false, detail: messageOf(sweepError) }
     },
 
-    parked: async () => failures.parked(),
+    parked: () => failures.parked(),
 
     async retry(threadKey) {
-      await failures.unpark(threadKey, 0)
+      await failures.free(threadKey)
       request(threadKey)
     },
   }

@@ -1,4 +1,5 @@
 import { Paused } from '../../shared/errors.ts'
+import type { Parked } from './failures.ts'
 
 /**
  * Decides when and where a thread's handler runs; never holds anything that is not in the store as well. Leases are best
@@ -14,9 +15,16 @@ export interface Scheduler {
   /** Starts nothing new, waits up to `graceMs` for runs, then aborts the rest and waits for them to let go. */
   stop(options: { graceMs: number }): Promise<{ interrupted: string[] }>
   health(): Promise<{ ok: boolean; detail?: string }>
+  /** Threads that are left alone because their runs failed again and again. */
+  parked(): Promise<Parked[]>
+  /** Gives a parked thread a fresh start. */
+  retry(threadKey: string): Promise<void>
 }
 
-/** `signal.reason` is an `Interrupted` when somebody stopped the run, a `ShuttingDown` when the process ends. A rejection is counted and tried again later. */
+/**
+ * `signal.reason` is an `Interrupted` when somebody stopped the run, a `ShuttingDown` when the process ends, a `LeaseLost`
+ * when another instance may have the thread by now. A rejection is counted and tried again later.
+ */
 export type RunHandler = (threadKey: string, run: { signal: AbortSignal }) => Promise<void>
 
 export class Interrupted extends Error {
@@ -29,5 +37,12 @@ export class Interrupted extends Error {
 export class ShuttingDown extends Paused {
   constructor() {
     super('the program is shutting down')
+  }
+}
+
+/** The instance was out of touch for longer than its lease on the thread: the run must let go without another word. */
+export class LeaseLost extends Paused {
+  constructor() {
+    super('another instance may have taken over the thread')
   }
 }

@@ -1,4 +1,4 @@
-import { timerKeys } from '../keys.ts'
+import { part, timerKeys } from '../keys.ts'
 import type { Store } from '../store.ts'
 
 export type SetTimer = (run: () => void, ms: number) => () => void
@@ -8,9 +8,9 @@ export interface Timers {
   add(threadKey: string, dueAt: number): Promise<void>
   /** Arms what the store holds; safe to call again. */
   load(): Promise<void>
-  /** The timers of the thread that have fired so far: a run that starts now answers them. */
-  firedFor(threadKey: string): string[]
-  done(threadKey: string, keys: readonly string[]): Promise<void>
+  /** The timers of the thread that are due, whichever instance they rang at: a run that starts now answers them. */
+  dueFor(threadKey: string): Promise<string[]>
+  done(keys: readonly string[]): Promise<void>
   /** Calls off everything armed; the store keeps it for the next start. */
   stop(): void
 }
@@ -26,22 +26,28 @@ export function createTimers(parts: {
   fire: (threadKey: string) => void
 }): Timers {
   const { store, now, setTimer, fire } = parts
+  /** How to call off each timer. One that has rung stays here until the store has it no more, so that it rings once. */
   const armed = new Map<string, () => void>()
-  const fired = new Map<string, Set<string>>()
   let stopped = false
 
   function arm(key: string, threadKey: string, dueAt: number): void {
     if (stopped) return
     const waitMs = Math.max(0, dueAt - now())
     // Looks again when it rings: it may have been set to less than the whole wait, and system timers can be a bit early.
-    const ring = () => (now() < dueAt ? arm(key, threadKey, dueAt) : due(key, threadKey))
+    const ring = () => (now() < dueAt ? arm(key, threadKey, dueAt) : fire(threadKey))
     armed.set(key, setTimer(ring, Math.min(waitMs, LONGEST_MS)))
   }
 
-  function due(key: string, threadKey: string): void {
-    const keys = fired.get(threadKey) ?? new Set()
-    fired.set(threadKey, keys.add(key))
-    fire(threadKey)
+  /** All timers in the order in which they are due, a page at a time, up to the time `until`. */
+  async function* pages(until = Number.POSITIVE_INFINITY): AsyncGenerator<string[]> {
+    let after: string | undefined
+    for (;;) {
+      const keys = await store.list(timerKeys.all, { ...(after === undefined ? {} : { after }), limit: PAGE })
+      const inTime = keys.filter((key) => timerKeys.dueAt(key) <= until)
+      yield inTime
+      if (inTime.length < PAGE) return
+      after = keys[keys.length - 1]!
+    }
   }
 
   return {
@@ -52,35 +58,41 @@ export function createTimers(parts: {
     },
 
     async load() {
-      let after: string | undefined
-      for (;;) {
-        const keys = await store.list(timerKeys.all, { ...(after === undefined ? {} : { after }), limit: PAGE })
+      const before = new Set(armed.keys())
+      for await (const keys of pages()) {
+        for (const key of keys) before.delete(key)
         const fresh = keys.filter((key) => !armed.has(key))
         const timers = await store.getMany<{ threadKey: string; dueAt: number }>(fresh)
         for (const [i, timer] of timers.entries()) {
           const key = fresh[i]!
           if (timer && !armed.has(key)) arm(key, timer.threadKey, timer.dueAt)
         }
-        if (keys.length < PAGE) return
-        after = keys[keys.length - 1]!
       }
+      // Answered by another instance.
+      for (const key of before) disarm(key)
     },
 
-    firedFor: (threadKey) => [...(fired.get(threadKey) ?? [])],
+    async dueFor(threadKey) {
+      const due: string[] = []
+      for await (const keys of pages(now())) due.push(...keys.filter((key) => key.endsWith(`/${part(threadKey)}`)))
+      return due
+    },
 
-    async done(threadKey, keys) {
-      const left = fired.get(threadKey)
+    async done(keys) {
       for (const key of keys) {
         await store.delete(key)
-        armed.delete(key)
-        left?.delete(key)
+        disarm(key)
       }
-      if (left?.size === 0) fired.delete(threadKey)
     },
 
     stop() {
       stopped = true
       for (const cancel of armed.values()) cancel()
     },
+  }
+
+  function disarm(key: string): void {
+    armed.get(key)?.()
+    armed.delete(key)
   }
 }
