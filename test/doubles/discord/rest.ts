@@ -26,6 +26,8 @@ export interface RestOptions {
   limits: ReturnType<typeof createRateLimits> | undefined
   anyClient: boolean
   record: (request: RecordedRequest) => void
+  /** Routes of the requests that are not answered yet. */
+  underWay: string[]
 }
 
 const EDIT = 'PATCH /channels/:id/messages/:id'
@@ -43,6 +45,7 @@ export async function serveApi(request: IncomingMessage, response: ServerRespons
   const matched = match(method, path)
   const route = matched?.name ?? `${method} ${path}`
   const fault = faults.take(route)
+  options.underWay.push(route)
   let limit: RateVerdict | undefined
   let answered: Answer
   let parsed: { body: Record<string, unknown>; files: UploadedFile[] } = { body: {}, files: [] }
@@ -75,6 +78,7 @@ export async function serveApi(request: IncomingMessage, response: ServerRespons
   } catch (error) {
     answered = error instanceof ApiError ? { status: error.status, value: error.body() } : brokenDouble(error)
   }
+  options.underWay.splice(options.underWay.indexOf(route), 1)
   const { body, files } = parsed
   const names = files.map(({ name }) => name)
   options.record({ method, route, path, body, files: names, status: answered.status, at: context.world.now() })

@@ -61,6 +61,7 @@ export async function startDiscordDouble(options: DiscordDoubleOptions = {}) {
   const faults = createFaults()
   const limits = options.rateLimits === false ? undefined : createRateLimits(now)
   const requests: RecordedRequest[] = []
+  const underWay: string[] = []
   server.on('request', (request, response) => {
     const cdn = /^\/cdn\/attachments\/\d+\/(\d+)\//.exec(request.url ?? '')
     if (cdn) {
@@ -69,7 +70,7 @@ export async function startDiscordDouble(options: DiscordDoubleOptions = {}) {
       return
     }
     const record = (entry: RecordedRequest) => requests.push(entry)
-    void serveApi(request, response, { token, context, faults, limits, anyClient, record })
+    void serveApi(request, response, { token, context, faults, limits, anyClient, record, underWay })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   port = (server.address() as AddressInfo).port
@@ -114,6 +115,8 @@ export async function startDiscordDouble(options: DiscordDoubleOptions = {}) {
     /** The bot is shown as typing: for 10 seconds, or until it says something. */
     isTyping: (channel: string) => (world.typing.get(channel) ?? 0) > now(),
     requestsOf: (route: string) => requests.filter((request) => request.route === route),
+    /** How many requests of the route are not answered yet. */
+    underWay: (route: string) => underWay.filter((one) => one === route).length,
     /** Moves the double's clock: tokens, rate limits and nonces age with it. */
     advance(ms: number) {
       ahead += ms
