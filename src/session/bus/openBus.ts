@@ -1,0 +1,17 @@
+import type { Log } from '../../shared/log.ts'
+import type { Bus } from './bus.ts'
+
+export interface ServerBusOptions {
+  log: Log
+  /** How long one call may take, in ms. */
+  timeoutMs: number
+  /** What the channel is named after. */
+  namespace: string
+}
+
+/** The bus on the server at `url` (`redis://…` or `postgres://…`). Rejects when it can't be reached. The clients are loaded only here. */
+export async function openBus(url: string, options: ServerBusOptions): Promise<Bus> {
+  return /^rediss?:/.test(url)
+    ? (await import('./redisBus.ts')).redisBus(url, options)
+    : (await import('./postgresBus.ts')).postgresBus(url, options)
+}
