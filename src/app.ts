@@ -27,9 +27,9 @@ import { createApprovals } from './session/approvals.ts'
 import { createFollowed } from './session/followed.ts'
 import { createInbox } from './session/inbox.ts'
 import { createMirrors } from './session/mirrors.ts'
+import { openScheduler } from './session/openScheduler.ts'
 import { createOutbox } from './session/outboxStore.ts'
 import { createResultKeeper } from './session/resultStore.ts'
-import { createEmbeddedScheduler } from './session/scheduler/embedded.ts'
 import type { Store } from './session/store.ts'
 import { createThreadStore } from './session/threadStore.ts'
 import { createToolSwitches } from './session/toolSwitches.ts'
@@ -79,7 +79,7 @@ export async function createApp(config: Config, log: Log): Promise<App> {
   const followed = createFollowed(store)
   const outbox = createOutbox(store)
   const inbox = createInbox({ store, wake: (key) => scheduler.wake(key) })
-  const scheduler = createEmbeddedScheduler({
+  const { scheduler, bus } = await openScheduler(config.engine, {
     store,
     openThreads: () => inbox.open(),
     log,
@@ -228,6 +228,7 @@ export async function createApp(config: Config, log: Log): Promise<App> {
         problems.push(...outcome.reason.problems)
       }
       if (problems.length > 0) {
+        await scheduler.stop({ graceMs: 0 })
         await close()
         throw new SetupError(problems)
       }
@@ -258,6 +259,7 @@ export async function createApp(config: Config, log: Log): Promise<App> {
       ...running.map((platform) => platform.stop()),
     ]
     await Promise.allSettled(ended)
+    await bus.close()
     await store.close()
   }
 }

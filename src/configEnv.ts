@@ -201,6 +201,13 @@ export function engineFrom(environment: Environment, store: StoreConfig, problem
       : { kind: 'embedded' }
   }
   const server = serverFrom(address)
+  if (server !== null && (store.kind === 'sqlite' || store.kind === 'memory')) {
+    problems.push({
+      problem: '`ENGINE_URL` names a queue for several instances, but the store is of one process alone.',
+      mend: 'Set `STORE_URL` to a server that they share (`redis://…` or `postgres://…`), or leave `ENGINE_URL` out.',
+    })
+    return { kind: 'embedded' }
+  }
   if (server !== null) return server
   problems.push({
     problem: `\`ENGINE_URL\` is not an address of a queue's server (${schemeOf(address)}).`,

@@ -1,6 +1,7 @@
 import { type Config, storeUrl } from './config.ts'
 import { operatorSocketPath, retryBySocket } from './operatorSocket.ts'
 import { parkedKeys } from './session/keys.ts'
+import { openScheduler } from './session/openScheduler.ts'
 import { openStore } from './session/openStore.ts'
 import { createFailures } from './session/scheduler/failures.ts'
 import type { Store } from './session/store.ts'
@@ -17,8 +18,8 @@ export async function freeThread(
 }
 
 /**
- * `toycoder threads --retry`: through the bot that runs on the same file, else in the store itself, whose open work the
- * next start or sweep finds. False: the thread is not parked. Rejects with `SetupError` as `openStore` does.
+ * `toycoder threads --retry`: through the bot that runs on the same file, or through the queue that instances share; else in
+ * the store itself, whose open work the next start finds. False: the thread is not parked. Rejects with `SetupError` as `openStore` does.
  */
 export async function retryThread(threadKey: string, config: Config, log: Log): Promise<boolean> {
   const socket = operatorSocketPath(storeUrl(config))
@@ -26,7 +27,16 @@ export async function retryThread(threadKey: string, config: Config, log: Log): 
   if (freed !== null) return freed
   const store = await openStore(storeUrl(config), { log })
   try {
-    return await freeThread(threadKey, { store, retry: createFailures({ store, log }).free })
+    if (config.engine.kind === 'embedded') {
+      return await freeThread(threadKey, { store, retry: createFailures({ store, log }).free })
+    }
+    const { scheduler, bus } = await openScheduler(config.engine, { store, log, openThreads: async () => [] })
+    try {
+      return await freeThread(threadKey, { store, retry: scheduler.retry })
+    } finally {
+      await scheduler.stop({ graceMs: 0 })
+      await bus.close()
+    }
   } finally {
     await store.close()
   }

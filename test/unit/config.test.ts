@@ -206,6 +206,8 @@ describe('store, engine and web', () => {
     [{ STORE_URL: 'sqlite:' }, /`STORE_URL`/],
     [{ STORE_URL: 'data/x.sqlite' }, /it has no scheme/],
     [{ ENGINE_URL: 'sqlite:x' }, /`ENGINE_URL` is not an address/],
+    [{ ENGINE_URL: 'redis://a' }, /`ENGINE_URL` names a queue for several instances, but the store is of one/],
+    [{ ENGINE_URL: 'postgres://a/b', STORE_URL: 'memory:' }, /the store is of one process alone/],
     [{ PORT: 'http' }, /`PORT` is not a port: "http"/],
     [{ PORT: '65536' }, /`PORT` is not a port/],
     [{ PORT: '-1' }, /`PORT` is not a port/],

@@ -1,3 +1,5 @@
+import type { Log } from '../../shared/log.ts'
+
 /**
  * Words between the instances that share a store, such as "stop this run" or "look for new work". They are hints: one may
  * be lost (while a server is away) or come twice, so whatever must not be missed is in the store as well.
@@ -11,6 +13,14 @@ export interface Bus {
   /** Answers how to end it. A listener must not throw. */
   subscribe(topic: string, listener: (message: string) => void): () => void
   close(): Promise<void>
+}
+
+export interface ServerBusOptions {
+  log: Log
+  /** How long one call may take, in ms. */
+  timeoutMs: number
+  /** What the channel is named after. */
+  namespace: string
 }
 
 /** The longest message, in bytes of UTF-8: PostgreSQL's NOTIFY takes less than 8,000 with its own framing. */

@@ -1,13 +1,4 @@
-import type { Log } from '../../shared/log.ts'
-import type { Bus } from './bus.ts'
-
-export interface ServerBusOptions {
-  log: Log
-  /** How long one call may take, in ms. */
-  timeoutMs: number
-  /** What the channel is named after. */
-  namespace: string
-}
+import type { Bus, ServerBusOptions } from './bus.ts'
 
 /** The bus on the server at `url` (`redis://…` or `postgres://…`). Rejects when it can't be reached. The clients are loaded only here. */
 export async function openBus(url: string, options: ServerBusOptions): Promise<Bus> {

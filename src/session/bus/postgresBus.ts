@@ -1,7 +1,6 @@
 import pg from 'pg'
 import { inTime } from '../inTime.ts'
-import { type Bus, createTopics, packed, unpacked } from './bus.ts'
-import type { ServerBusOptions } from './openBus.ts'
+import { type Bus, createTopics, packed, type ServerBusOptions, unpacked } from './bus.ts'
 
 const RECONNECT_MS = 1_000
 /** How often the hearing connection is tried: one that died without a word is noticed by that. */

@@ -1,7 +1,6 @@
 import { Redis } from 'ioredis'
 import { inTime } from '../inTime.ts'
-import { type Bus, createTopics, packed, unpacked } from './bus.ts'
-import type { ServerBusOptions } from './openBus.ts'
+import { type Bus, createTopics, packed, type ServerBusOptions, unpacked } from './bus.ts'
 
 /** By Redis' own channels. Rejects when the server can't be reached. */
 export async function redisBus(url: string, { log, timeoutMs, namespace }: ServerBusOptions): Promise<Bus> {
