@@ -1,4 +1,10 @@
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { POSTGRES_URL, REDIS_URL } from '../contract/servers.ts'
@@ -39,6 +45,42 @@ export async function redisPlace(): Promise<Place> {
   }
   await empty()
   return { url: url.href, clear: empty }
+}
+
+/** A Redis of its own that writes an append-only file, so that it can be ended and started again. */
+export async function ownRedis(): Promise<Place & { end(): Promise<void>; start(): Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'toycoder-redis-'))
+  const port = await freePort()
+  const settings = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--appendonly', 'yes', '--save', '']
+  let server: ChildProcess | null = null
+  const end = async () => {
+    if (!server) return
+    server.kill('SIGKILL')
+    await once(server, 'close')
+    server = null
+  }
+  const start = async () => {
+    server = spawn('redis-server', settings, { stdio: ['ignore', 'pipe', 'ignore'] })
+    for await (const line of server.stdout!) if (String(line).includes('Ready to accept connections')) return
+  }
+  await start()
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    end,
+    start,
+    async clear() {
+      await end()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
 }
 
 export interface Instances {
