@@ -78,9 +78,11 @@ export function createConversation(parts: ConversationParts): RunHandler {
   async function work(open: OpenThread, signal: AbortSignal): Promise<void> {
     const { key, thread } = open
     const wasCut = thread.shownBelow < thread.nextSeq
+    // What ended before it was shown has left its signs of work behind: those of this process go with them.
+    const isLeftOver = wasCut && !openRun(thread)
+    if (isLeftOver) open.view.working()
     await showRest(open, log)
-    // What ended before it was shown has left its sign of work behind.
-    if (wasCut && !openRun(thread)) await reactTo(open, hasFailed(thread) ? 'failed' : null)
+    if (isLeftOver) await reactTo(open, hasFailed(thread) ? 'failed' : null)
     while (true) {
       // Everything left over is begun again after the restart, or by the instance that has the thread now.
       if (signal.reason instanceof Paused) return
@@ -105,6 +107,8 @@ export function createConversation(parts: ConversationParts): RunHandler {
         await take(open, next, signal)
       }
     }
+    // Before the thread counts as shown: a process that ends in between leaves no sign that nobody takes away.
+    await open.view.idle()
     await threads.markShown(key, thread.nextSeq)
     await inbox.close(key, thread.nextSlot)
     await inbox.trim(key, thread.nextSlot)
