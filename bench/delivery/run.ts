@@ -4,8 +4,8 @@
  * run one after another, each in a process of its own, against fresh doubles; what is visible is measured there. The
  * peers are in `bench/peers`, installed by `npm ci --prefix bench/peers`.
  */
-import { availableParallelism, cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
+import { machineNow } from '../machine.ts'
 import { type Result, runLoad } from './load.ts'
 import { ANSWER_MS, PIECES } from './model.ts'
 import type { PlatformName } from './rooms.ts'
@@ -36,10 +36,10 @@ if (systems.length === 0) {
 }
 
 const BUSY = 'other programs were busy when this began: the figures say little about times and nothing about the aims'
-const loadBefore = loadavg()[0]!
+const machine = machineNow()
 const notes = [
   ...(systems.length < wanted.length ? [HINT] : []),
-  ...(loadBefore > availableParallelism() / 2 ? [BUSY] : []),
+  ...(machine.loadAverage > machine.cores / 2 ? [BUSY] : []),
 ]
 for (const note of notes) console.error(note)
 
@@ -54,12 +54,7 @@ for (const platform of platforms) {
 }
 const report = {
   date: new Date().toISOString(),
-  machine: {
-    cpu: cpus()[0]?.model ?? 'unknown',
-    cores: availableParallelism(),
-    node: process.version,
-    loadAverage: loadBefore,
-  },
+  machine,
   answer: { characters: LENGTH, ms: ANSWER_MS, pieces: PIECES },
   notes,
   results,

@@ -3,8 +3,8 @@
  * time, from the piece to the payload, as through a live answer; and with `--hostile`, what 100 kB of each construct of
  * Markdown cost each renderer. Times are of the computing thread; those of the wall are given, too.
  */
-import { availableParallelism, cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
+import { machineNow } from '../machine.ts'
 import { answerOf, type Growth, grow, PIECE, type Side } from './growing.ts'
 import { hostile, LENGTH } from './hostile.ts'
 
@@ -15,6 +15,8 @@ const { values } = parseArgs({
   options: { json: { type: 'boolean', default: false }, hostile: { type: 'boolean', default: false } },
 })
 
+// Before the work, which loads it.
+const machine = machineNow()
 const answer = answerOf(CHARACTERS)
 const frames = []
 for (const side of ['slack', 'discord'] as const) {
@@ -25,12 +27,7 @@ for (const side of ['slack', 'discord'] as const) {
 }
 const report = {
   date: new Date().toISOString(),
-  machine: {
-    cpu: cpus()[0]?.model ?? 'unknown',
-    cores: availableParallelism(),
-    node: process.version,
-    loadAverage: loadavg()[0],
-  },
+  machine,
   answer: { characters: CHARACTERS, piece: PIECE, aimMs: AIM_MS },
   frames,
   ...(values.hostile && { hostile: { characters: LENGTH, texts: hostile() } }),
