@@ -3,6 +3,7 @@ import { Keyv } from 'keyv'
 import { StoreError } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
 import { keyRange, type StoreAdapter } from './adapters/adapter.ts'
+import { withTimeout } from './inTime.ts'
 import type { Store } from './store.ts'
 
 export interface KeyvStoreOptions {
@@ -84,18 +85,6 @@ export function createKeyvStore(
       strict(`list ${prefix}`, async () => (limit < 1 ? [] : adapter.list(keyRange(prefix, after), limit))),
 
     close: () => strict('close', () => keyv.disconnect()),
-  }
-}
-
-async function withTimeout<T>(call: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms)
-  })
-  try {
-    return await Promise.race([call, late])
-  } finally {
-    clearTimeout(timer)
   }
 }
 

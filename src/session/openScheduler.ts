@@ -35,6 +35,9 @@ export async function openScheduler(
     import('./bus/openBus.ts'),
   ])
   const queues = await openQueueServer(engine.url, server)
-  const bus = await openBus(engine.url, server)
+  const bus = await openBus(engine.url, server).catch(async (error) => {
+    await queues.close()
+    throw error
+  })
   return { scheduler: createQueueScheduler({ ...options, server: queues, bus }), bus }
 }

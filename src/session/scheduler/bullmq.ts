@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Job, Worker } from 'bullmq'
-import { isAbort, messageOf } from '../../shared/errors.ts'
+import { isAbort, messageOf, Paused } from '../../shared/errors.ts'
 import type { Log } from '../../shared/log.ts'
 import type { Bus } from '../bus/bus.ts'
 import { inTime } from '../inTime.ts'
@@ -28,6 +29,8 @@ const INTERRUPT = 'interrupt'
 const CLOSE_MS = 2_000
 /** As often as the queues can count: what fails again and again is parked by us. */
 const MAX_ATTEMPTS = 2 ** 31 - 1
+/** So often a thread may take its instance along, or lose it by chance, in one run before it is parked. */
+const MOST_LOST = 10
 /** A name is told in full up to here, so that the word fits the bus. */
 const MAX_REASON = 500
 
@@ -98,13 +101,18 @@ export function createQueueScheduler(options: QueueSchedulerOptions): Scheduler 
   }
 
   /** What BullMQ calls for each job. Resolves when the wish is answered; rejects with `RunAgain`. */
-  async function process({ data: { threadKey } }: Job<Wish>): Promise<void> {
+  async function process({ data: { threadKey }, stalledCounter: lost }: Job<Wish>): Promise<void> {
     // Left from a lease that was lost: two runs of one process would share what is in memory.
-    const old = running.get(threadKey)
-    old?.abort.abort(new LeaseLost())
-    await old?.ended
-    const abort = new AbortController()
+    for (let old = running.get(threadKey); old; old = running.get(threadKey)) {
+      old.abort.abort(new LeaseLost())
+      await old.ended
+    }
     if (stopping) throw new RunAgain(0)
+    if (lost >= MOST_LOST) {
+      // Else one thread that ends or blocks its process would take down one instance after the other.
+      return failures.park(threadKey, new Error(`its instance died or froze ${lost} times while it ran`))
+    }
+    const abort = new AbortController()
     const work = run(threadKey, abort.signal)
     const entry = { abort, ended: work.then(ignore, ignore) }
     running.set(threadKey, entry)
@@ -115,12 +123,12 @@ export function createQueueScheduler(options: QueueSchedulerOptions): Scheduler 
     try {
       const due = await timers.dueFor(threadKey)
       await handler!(threadKey, { signal })
-      // Handed on at once, not with the next sweep.
-      if (signal.reason instanceof ShuttingDown) throw signal.reason
+      // Handed on at once, not with the next sweep; and what another instance has by now is not ours to close.
+      if (signal.reason instanceof Paused) throw signal.reason
       await timers.done(due)
       await failures.clear(threadKey)
     } catch (error) {
-      if (signal.reason instanceof ShuttingDown && isAbort(error)) throw new RunAgain(0)
+      if (signal.reason instanceof Paused && isAbort(error)) throw new RunAgain(0)
       const pauseMs = await failures.failed(threadKey, error, { aborted: signal.aborted && isAbort(error) })
       if (pauseMs !== null) throw new RunAgain(pauseMs)
     }
@@ -179,8 +187,13 @@ export function createQueueScheduler(options: QueueSchedulerOptions): Scheduler 
 
     async interrupt(threadKey, reason) {
       const name = reason.slice(0, MAX_REASON)
-      running.get(threadKey)?.abort.abort(new Interrupted(name))
-      await bus.publish(INTERRUPT, JSON.stringify({ threadKey, reason: name }))
+      const own = running.get(threadKey)
+      own?.abort.abort(new Interrupted(name))
+      try {
+        await bus.publish(INTERRUPT, JSON.stringify({ threadKey, reason: name }))
+      } catch (error) {
+        if (!own) throw error
+      }
     },
 
     async stop({ graceMs }) {
@@ -228,15 +241,10 @@ const setTimer: SetTimer = (run, ms) => {
   return () => clearTimeout(timer)
 }
 
-/** Waits for `work`, but no longer than `ms`. */
+/** Waits for `work`, however it ends, but no longer than `ms`. */
 async function withinMs(work: Promise<unknown>, ms: number): Promise<'done' | 'late'> {
-  let timer: NodeJS.Timeout
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(resolve, ms, 'late')
-  })
-  const done = work.then(
-    () => 'done' as const,
-    () => 'done' as const,
-  )
-  return Promise.race([done, late]).finally(() => clearTimeout(timer))
+  const over = new AbortController()
+  const late = delay(ms, 'late' as const, { signal: over.signal }).catch(() => 'late' as const)
+  const done = work.then(ignore, ignore).then(() => 'done' as const)
+  return Promise.race([done, late]).finally(() => over.abort())
 }

@@ -31,6 +31,8 @@ export interface FailuresOptions {
 export interface Failures {
   /** One more failed run. Answers the pause before the next try in ms; `null`: the thread is parked. Never rejects. */
   failed(threadKey: string, error: unknown, run: { aborted: boolean }): Promise<number | null>
+  /** Parks the thread without a further try, and tells it. Rejects with `StoreError`. */
+  park(threadKey: string, error: unknown): Promise<void>
   /** A run has ended well: nothing is left of earlier failures. */
   clear(threadKey: string): Promise<void>
   /** Something new came in the thread: if it is parked, it gets one more try. */
@@ -93,6 +95,8 @@ export function createFailures(options: FailuresOptions): Failures {
         return retryMs
       }
     },
+
+    park,
 
     async clear(threadKey) {
       const keys = [failingKeys.thread(threadKey), parkedKeys.thread(threadKey)]
