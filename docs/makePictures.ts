@@ -58,12 +58,8 @@ const CHROMIUM_FLAGS = [
 const slack = await startSlackDouble()
 const llm = await startLlmDouble({ models: ['qwen3-coder'] })
 const home = makeHome({
-  SLACK_BOT_TOKEN: slack.botToken,
-  SLACK_APP_TOKEN: slack.appToken,
-  SLACK_API_URL: slack.apiUrl,
-  OPENAI_API_KEY: llm.apiKey,
-  OPENAI_BASE_URL: llm.baseUrl,
-  OPENAI_MODEL: 'qwen3-coder',
+  ...slack.env,
+  ...llm.env,
 })
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',

@@ -31,7 +31,7 @@ const WARM_UP_MS = 15_000
 export async function runLoad(system: SystemName, platform: PlatformName, load: number): Promise<Result> {
   const room = await openRoom(platform)
   const { llm, tellings } = await startModel(load)
-  const model = { OPENAI_API_KEY: llm.apiKey, OPENAI_BASE_URL: llm.baseUrl, OPENAI_MODEL: 'test-model' }
+  const model = llm.env
   try {
     const running = await startSystem(system, platform, { ...room.settings, ...model })
     try {

@@ -53,9 +53,7 @@ async function slackRoom(): Promise<Room> {
   let since = 0
   const room: Room = {
     settings: {
-      SLACK_BOT_TOKEN: double.botToken,
-      SLACK_APP_TOKEN: double.appToken,
-      SLACK_API_URL: double.apiUrl,
+      ...double.env,
     },
     ask(number, text) {
       const channel = channels[number % CHANNELS]!
@@ -113,9 +111,7 @@ async function discordRoom(): Promise<Room> {
   let since = 0
   const room: Room = {
     settings: {
-      DISCORD_TOKEN: double.token,
-      DISCORD_API_URL: double.apiUrl,
-      DISCORD_GUILD_ID: double.guildId,
+      ...double.env,
       DISCORD_APPLICATION_ID: double.botId,
     },
     ask: (number, text) => double.mention(people[number % PEOPLE]!, channels[number % CHANNELS]!, text).id,

@@ -49,12 +49,8 @@ export async function openRoom(): Promise<Room> {
     slack,
     llm,
     env: {
-      SLACK_BOT_TOKEN: slack.botToken,
-      SLACK_APP_TOKEN: slack.appToken,
-      SLACK_API_URL: slack.apiUrl,
-      OPENAI_API_KEY: llm.apiKey,
-      OPENAI_BASE_URL: llm.baseUrl,
-      OPENAI_MODEL: 'test-model',
+      ...slack.env,
+      ...llm.env,
     },
     file: { delivery: { slack_limits: LIMITS } },
     ask(number, text) {

@@ -1,12 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Button } from '../../src/platform/platform.ts'
 import { PlatformError } from '../../src/shared/errors.ts'
+import { reportedIn } from '../reported.ts'
 import { answer, type Bot, startBot, double as startDouble } from './discordHarness.ts'
 
 const POST = 'POST /channels/:id/messages'
 const EDIT = 'PATCH /channels/:id/messages/:id'
 const cases = new URL('../../../shared/cases/', import.meta.url)
+const reported = reportedIn(cases)
 
 async function asked(bot: Bot, text = 'hello') {
   const before = bot.inbox.messages.length
@@ -15,7 +17,7 @@ async function asked(bot: Bot, text = 'hello') {
 }
 
 describe('who addresses the bot', () => {
-  test.skipIf(!existsSync(cases))('only an explicit mention of the bot counts (MN-05)', async () => {
+  reported('only an explicit mention of the bot counts (MN-05)', async () => {
     const { double, inbox } = await startBot()
     const file = readFileSync(new URL('discord/everyone_messages.json', cases), 'utf8')
     const role = double.world.guilds.get(double.guildId)!.roles.find(({ name }) => name === 'toycoder')!
@@ -87,7 +89,7 @@ describe('who addresses the bot', () => {
 })
 
 describe('what the bot sends', () => {
-  test.skipIf(!existsSync(cases))('never rings anybody, on create, on edit and in files (MN-01)', async () => {
+  reported('never rings anybody, on create, on edit and in files (MN-01)', async () => {
     const bot = await startBot()
     const { double, platform } = bot
     const { thread } = await asked(bot)

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { OpenAIClient } from '../../src/client/openAIClient.ts'
@@ -9,17 +9,18 @@ import type { McpServerSettings } from '../../src/tool/mcpSettings.ts'
 import { loadMcpTools } from '../../src/tool/mcpTools.ts'
 import { startLlmDouble } from '../doubles/llm/server.ts'
 import { command, scripted, tool } from '../doubles/mcp/script.ts'
+import { reportedIn } from '../reported.ts'
 import { diary, isRunning, load, offered, until } from './mcpHarness.ts'
 
 const CASES = join(import.meta.dirname, '../../../shared/cases/mcp')
-const withCases = it.skipIf(!existsSync(CASES))
+const reported = reportedIn(CASES)
 
 function caseFile(name: string) {
   return JSON.parse(readFileSync(join(CASES, name), 'utf8'))
 }
 
 describe('starting MCP servers', () => {
-  withCases(
+  reported(
     'goes on without those that die, are mute, missing or noisy, each marked down with one line (MC-01)',
     async () => {
       const { mcpServers } = caseFile('servers_bad.json') as {
@@ -71,7 +72,7 @@ describe('starting MCP servers', () => {
 })
 
 describe('what MCP servers offer', () => {
-  withCases('is taken by a server as strict as OpenAI, bad schemas and names included (MC-04, MC-08)', async () => {
+  reported('is taken by a server as strict as OpenAI, bad schemas and names included (MC-04, MC-08)', async () => {
     const schemas = caseFile('bad_schemas.json') as { name: string; inputSchema: object }[]
     const { tools: names } = caseFile('tool_names.json') as { tools: string[] }
     const odd = names.map((name) => tool(name, { description: 'd'.repeat(3_000) }))
@@ -90,7 +91,7 @@ describe('what MCP servers offer', () => {
     expect(await loaded.call('bad__sound', { q: 1 })).toMatchObject({ failed: true })
   })
 
-  withCases('is called by its own name, and never shadows a built-in tool (MC-04)', async () => {
+  reported('is called by its own name, and never shadows a built-in tool (MC-04)', async () => {
     const { tools: names } = caseFile('tool_names.json') as { tools: string[] }
     const notes = diary()
     const loaded = await load({ docs: scripted({ tools: names.map((name) => tool(name)), diary: notes.path }) })
@@ -140,7 +141,7 @@ describe('what MCP servers offer', () => {
 })
 
 describe('calling tools of MCP servers', () => {
-  withCases('marks errors and keeps their details, and the loop goes on (MC-07)', async () => {
+  reported('marks errors and keeps their details, and the loop goes on (MC-07)', async () => {
     const [withText, structured, protocol] = caseFile('result_is_error.json')
     const calls = {
       a: { result: withText },
@@ -156,7 +157,7 @@ describe('calling tools of MCP servers', () => {
     })
   })
 
-  withCases('keeps an image for read_result and says so (MC-05)', async () => {
+  reported('keeps an image for read_result and says so (MC-05)', async () => {
     const [image] = caseFile('result_image_only.json')
     const kept: string[] = []
     const keeper = { keep: async (text: string) => `k${kept.push(text)}`, read: async () => undefined }

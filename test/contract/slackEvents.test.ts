@@ -1,12 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { signature } from '../doubles/slack/httpEvents.ts'
+import { reportedIn } from '../reported.ts'
 import { conversation } from './platformSuite.ts'
 import { until } from './recordingInbox.ts'
 import { recordingLog, type SlackHarness, type SlackMode, startSlack } from './slackHarness.ts'
 
 const CASES = new URL('../../../shared/cases/slack/', import.meta.url)
-const noCases = !existsSync(CASES)
+const reported = reportedIn(CASES)
 
 interface CaseEvent {
   at_ms?: number
@@ -237,31 +238,31 @@ describe.each<SlackMode>(['socket', 'http'])('what Slack tells by %s', (mode) =>
     expect(ephemerals[0]).toMatchObject({ user: 'U0ANNA', threadTs: ts, text: 'Somebody was faster.' })
   })
 
-  test.skipIf(noCases)('case DD-01: message beside app_mention, in either order, is one message', async () => {
+  reported('case DD-01: message beside app_mention, in either order, is one message', async () => {
     const { events } = readCase('message_and_app_mention.json')
     for (const payload of events.map(moved)) await slack.double.emit({ payload })
     for (const payload of events.map(moved).reverse()) await slack.double.emit({ payload })
     expect(slack.inbox.messages).toHaveLength(1)
   })
 
-  test.skipIf(noCases)('case DD-04: a redelivered event is the message it was', async () => {
+  reported('case DD-04: a redelivered event is the message it was', async () => {
     for (const payload of readCase('retry_delivery.json').events.map(moved)) await slack.double.emit({ payload })
     expect(slack.inbox.deliveries).toHaveLength(3)
     expect(slack.inbox.messages).toHaveLength(1)
   })
 
-  test.skipIf(noCases)('case DD-06: an edited mention is the message it was', async () => {
+  reported('case DD-06: an edited mention is the message it was', async () => {
     for (const payload of readCase('edited_app_mention.json').events.map(moved)) await slack.double.emit({ payload })
     expect(slack.inbox.messages.map(({ text }) => text)).toEqual(['what is 2+2?'])
   })
 
-  test.skipIf(noCases)('case MD-12: entities are decoded before anything reads them', async () => {
+  reported('case MD-12: entities are decoded before anything reads them', async () => {
     const { body, expect_prompt: prompt } = readCase('inbound_entities.json')
     await slack.double.emit({ payload: moved({ body }) as never })
     expect(slack.inbox.messages.map(({ text }) => text)).toEqual([prompt])
   })
 
-  test.skipIf(noCases)('case TH-01: a mention in a thread is answered under the thread’s root', async () => {
+  reported('case TH-01: a mention in a thread is answered under the thread’s root', async () => {
     const { event, expect_thread_ts: root } = readCase('thread_reply.json')
     await slack.double.emit({ payload: moved({ body: event }) as never })
     expect(slack.inbox.messages[0]!.thread).toMatchObject({ thread: root, id: `C0DEV:${root}` })

@@ -108,12 +108,8 @@ export async function startInstances(place: Place, number: number): Promise<Inst
     const programs: Program[] = []
     for (let i = 0; i < number; i++) {
       const home = makeHome({
-        SLACK_BOT_TOKEN: slack.botToken,
-        SLACK_APP_TOKEN: slack.appToken,
-        SLACK_API_URL: slack.apiUrl,
-        OPENAI_API_KEY: llm.apiKey,
-        OPENAI_BASE_URL: llm.baseUrl,
-        OPENAI_MODEL: 'test-model',
+        ...slack.env,
+        ...llm.env,
         STORE_URL: place.url,
       })
       homes.push(home)

@@ -41,9 +41,7 @@ export function approvalScenarios(name: string, openWorld: () => Promise<Approva
       llm = await startLlmDouble()
       home = makeHome({
         ...world.settings,
-        OPENAI_API_KEY: llm.apiKey,
-        OPENAI_BASE_URL: llm.baseUrl,
-        OPENAI_MODEL: 'test-model',
+        ...llm.env,
       })
     })
 

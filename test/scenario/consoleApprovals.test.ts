@@ -17,7 +17,7 @@ test('SIGTERM ends a command that ignores it, within 10 seconds; the model is to
     ],
   })
   const world = await consoleWorld()
-  const home = makeHome({ OPENAI_API_KEY: llm.apiKey, OPENAI_BASE_URL: llm.baseUrl, OPENAI_MODEL: 'test-model' })
+  const home = makeHome(llm.env)
   const file = (name: string) => join(home.folder, 'workspace', name)
   try {
     const settings = { sandbox: 'none', tools: { enabled: ['run_command'] } }

@@ -24,8 +24,8 @@ async function waitingWrite() {
     ],
   })
   const home = makeHome({
-    ...{ DISCORD_TOKEN: double.token, DISCORD_API_URL: double.apiUrl, DISCORD_GUILD_ID: double.guildId },
-    ...{ OPENAI_API_KEY: llm.apiKey, OPENAI_BASE_URL: llm.baseUrl, OPENAI_MODEL: 'test-model' },
+    ...double.env,
+    ...llm.env,
   })
   closing.push(
     () => home.remove(),

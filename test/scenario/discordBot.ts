@@ -21,12 +21,8 @@ export function useDiscordBot() {
     bot.discord = await startDiscordDouble()
     bot.llm = await startLlmDouble()
     bot.home = makeHome({
-      DISCORD_TOKEN: bot.discord.token,
-      DISCORD_API_URL: bot.discord.apiUrl,
-      DISCORD_GUILD_ID: bot.discord.guildId,
-      OPENAI_API_KEY: bot.llm.apiKey,
-      OPENAI_BASE_URL: bot.llm.baseUrl,
-      OPENAI_MODEL: 'test-model',
+      ...bot.discord.env,
+      ...bot.llm.env,
     })
     bot.program = await bot.home.start()
   })

@@ -14,9 +14,7 @@ describe('Discord events and the started program', () => {
     home = makeHome({
       DISCORD_TOKEN: discord.token,
       DISCORD_API_URL: discord.apiUrl,
-      OPENAI_API_KEY: llm.apiKey,
-      OPENAI_BASE_URL: llm.baseUrl,
-      OPENAI_MODEL: 'test-model',
+      ...llm.env,
     })
   })
 

@@ -20,7 +20,7 @@ export async function discordWorld(): Promise<ApprovalWorld> {
   }
 
   return {
-    settings: { DISCORD_TOKEN: double.token, DISCORD_API_URL: double.apiUrl, DISCORD_GUILD_ID: double.guildId },
+    settings: double.env,
     started: async () => {},
     begin: async (text) => double.mention(alice, double.channelId, text).id,
     reply: async (thread, text) => {

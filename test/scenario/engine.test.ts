@@ -18,7 +18,7 @@ describe('the engine room of the started program', () => {
   beforeEach(async () => {
     world = await consoleWorld()
     llm = await startLlmDouble()
-    home = makeHome({ OPENAI_API_KEY: llm.apiKey, OPENAI_BASE_URL: llm.baseUrl, OPENAI_MODEL: 'test-model' })
+    home = makeHome(llm.env)
   })
 
   afterEach(async () => {

@@ -51,9 +51,7 @@ export function scenarioSuite(name: string, openWorld: () => Promise<ScenarioWor
       llm = await startLlmDouble()
       home = makeHome({
         ...world.settings,
-        OPENAI_API_KEY: llm.apiKey,
-        OPENAI_BASE_URL: llm.baseUrl,
-        OPENAI_MODEL: 'test-model',
+        ...llm.env,
       })
       program = await start()
     })

@@ -25,8 +25,8 @@ async function waitingWrite(content = 'hello') {
     ],
   })
   const home = makeHome({
-    ...{ SLACK_BOT_TOKEN: double.botToken, SLACK_APP_TOKEN: double.appToken, SLACK_API_URL: double.apiUrl },
-    ...{ OPENAI_API_KEY: llm.apiKey, OPENAI_BASE_URL: llm.baseUrl, OPENAI_MODEL: 'test-model' },
+    ...double.env,
+    ...llm.env,
   })
   closing.push(
     () => home.remove(),

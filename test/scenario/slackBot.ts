@@ -23,12 +23,8 @@ export function useSlackBot() {
     bot.slack = await startSlackDouble()
     bot.llm = await startLlmDouble()
     bot.home = makeHome({
-      SLACK_BOT_TOKEN: bot.slack.botToken,
-      SLACK_APP_TOKEN: bot.slack.appToken,
-      SLACK_API_URL: bot.slack.apiUrl,
-      OPENAI_API_KEY: bot.llm.apiKey,
-      OPENAI_BASE_URL: bot.llm.baseUrl,
-      OPENAI_MODEL: 'test-model',
+      ...bot.slack.env,
+      ...bot.llm.env,
     })
     bot.program = await bot.home.start()
   })

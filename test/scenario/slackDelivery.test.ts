@@ -17,9 +17,7 @@ describe('Slack events and the started program', () => {
     home = makeHome({
       SLACK_BOT_TOKEN: slack.botToken,
       SLACK_API_URL: slack.apiUrl,
-      OPENAI_API_KEY: llm.apiKey,
-      OPENAI_BASE_URL: llm.baseUrl,
-      OPENAI_MODEL: 'test-model',
+      ...llm.env,
     })
   })
 

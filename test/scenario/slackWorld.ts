@@ -22,7 +22,7 @@ export async function slackWorld(): Promise<ApprovalWorld> {
   }
 
   return {
-    settings: { SLACK_BOT_TOKEN: double.botToken, SLACK_APP_TOKEN: double.appToken, SLACK_API_URL: double.apiUrl },
+    settings: double.env,
     started: async () => {},
     begin: async (text) => double.mention(ASKER, CHANNEL, text),
     reply: async (thread, text) => {

@@ -32,9 +32,7 @@ describe('the start of the program', () => {
     const double = await startSlackDouble()
     onTestFinished(() => double.close())
     const settings = {
-      SLACK_BOT_TOKEN: double.botToken,
-      SLACK_APP_TOKEN: double.appToken,
-      SLACK_API_URL: double.apiUrl,
+      ...double.env,
     }
     return { double, settings }
   }

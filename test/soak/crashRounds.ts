@@ -35,7 +35,7 @@ export async function crashRounds({ rounds, seed }: { rounds: number; seed: numb
     },
   })
   const world = await consoleWorld()
-  const home = makeHome({ OPENAI_API_KEY: llm.apiKey, OPENAI_BASE_URL: llm.baseUrl, OPENAI_MODEL: 'test-model' })
+  const home = makeHome(llm.env)
   writeFileSync(
     join(home.folder, 'toycoder.yml'),
     JSON.stringify({ sandbox: 'none', tools: { enabled: ['run_command'] } }),

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { liveFrame } from '../../src/delivery/liveFrame.ts'
 import { renderDiscord } from '../../src/render/discord.ts'
 import { renderPlain } from '../../src/render/plain.ts'
+import { reportedIn } from '../reported.ts'
 
 const file = new URL('../../../shared/cases/deltas/partial_markdown.json', import.meta.url)
 
@@ -77,8 +78,7 @@ describe('a frame of growing text', () => {
     expect(() => liveFrame(`${repeated.repeat(4_000)}a`)).not.toThrow()
   })
 
-  const reported = existsSync(file) ? it : it.skip
-  reported('is well formed for the reported deltas (SE-09)', () => {
+  reportedIn(file)('is well formed for the reported deltas (SE-09)', () => {
     const deltas: string[] = JSON.parse(readFileSync(file, 'utf8'))
     let text = ''
     for (const delta of deltas) {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import type { Code } from 'mdast'
 import { describe, expect, it } from 'vitest'
@@ -9,11 +9,11 @@ import { parseMarkdown } from '../../src/render/markdown.ts'
 import type { MessageView } from '../../src/render/messageView.ts'
 import { renderPlain } from '../../src/render/plain.ts'
 import { renderSlack, SLACK_LIMITS, slackSize } from '../../src/render/slack.ts'
+import { reportedIn } from '../reported.ts'
 
 const cases = new URL('../../../shared/cases/md/', import.meta.url)
 const read = (name: string) => readFileSync(new URL(name, cases), 'utf8')
-/** The reported cases lie beside the repository. */
-const reported = existsSync(cases) ? it : it.skip
+const reported = reportedIn(cases)
 
 const view = (markdown: string, more: Partial<MessageView> = {}): MessageView => ({ markdown, kind: 'answer', ...more })
 const slack = (markdown: string, more?: Partial<MessageView>) => {

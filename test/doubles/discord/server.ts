@@ -77,10 +77,13 @@ export async function startDiscordDouble(options: DiscordDoubleOptions = {}) {
 
   const messages = (id: string): Message[] => (world.messages.get(id) ?? []).map(({ message }) => message)
 
+  const apiUrl = `http://127.0.0.1:${port}/api`
   return {
     ...people,
     ...createHands(context),
-    apiUrl: `http://127.0.0.1:${port}/api`,
+    /** What a program is set to by its environment, to live in this server. */
+    env: { DISCORD_TOKEN: token, DISCORD_API_URL: apiUrl, DISCORD_GUILD_ID: guild.id },
+    apiUrl,
     token,
     botId: world.bot.id,
     guildId: guild.id,

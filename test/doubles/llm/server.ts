@@ -48,6 +48,8 @@ export interface LlmRequest {
 export type Responder = (request: LlmRequest) => LlmReply | undefined | Promise<LlmReply | undefined>
 
 export interface LlmDouble {
+  /** What a program is set to by its environment, to ask this server. */
+  env: Record<string, string>
   /** Ends in `/v1`; what `OPENAI_BASE_URL` is set to. */
   baseUrl: string
   /** A key that it accepts. */
@@ -168,9 +170,12 @@ export async function startLlmDouble(options: LlmDoubleOptions = {}): Promise<Ll
   await new Promise<void>((resolve, reject) => server.once('listening', resolve).once('error', reject))
   const { port } = server.address() as AddressInfo
 
+  const baseUrl = `http://127.0.0.1:${port}/v1`
+  const apiKey = apiKeys?.[0] ?? 'sk-test'
   return {
-    baseUrl: `http://127.0.0.1:${port}/v1`,
-    apiKey: apiKeys?.[0] ?? 'sk-test',
+    env: { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl, OPENAI_MODEL: models[0] ?? 'test-model' },
+    baseUrl,
+    apiKey,
     requests,
     reply: (...replies) => void queue.push(...replies),
     respond: (next) => {

@@ -42,6 +42,8 @@ export interface SayOptions {
 }
 
 export interface SlackDouble {
+  /** What a program is set to by its environment, to live in this Slack by Socket Mode. */
+  readonly env: Record<string, string>
   /** For `SLACK_API_URL`. */
   readonly apiUrl: string
   readonly botToken: string
@@ -169,6 +171,7 @@ export async function startSlackDouble(): Promise<SlackDouble> {
   }
 
   const double: SlackDouble = {
+    env: { SLACK_BOT_TOKEN: tokens.bot, SLACK_APP_TOKEN: tokens.app, SLACK_API_URL: `${url}/api/` },
     apiUrl: `${url}/api/`,
     botToken: tokens.bot,
     appToken: tokens.app,
